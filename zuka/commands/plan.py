@@ -1,0 +1,41 @@
+"""
+example:
+  zuka plan train              what would be done, why, and how long it took the last time
+  zuka plan train epochs=40    with a variable of the recipe
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from zuka import asking
+from zuka.ui import show_json
+
+HELP = "show what would be done, step by step; changes nothing"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    asking.configure(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the plan."""
+    with asking.question(arguments) as question:
+        stages = [stage for stage in question.stages() if asking.is_meant(arguments, stage.name)]
+    ahead = [stage for stage in stages if stage.why]
+    if arguments.json:
+        show_json({"recipe": question.name, "stages": [stage.facts() for stage in ahead]})
+        return 0
+    if not ahead:
+        sys.stdout.write(f"{question.name}: nothing to do\n")
+    for stage in ahead:
+        took = f"  (took {stage.seconds:.0f} s the last time)" if stage.seconds else ""
+        sys.stdout.write(f"{question.name}:{stage.name}{took}\n")
+        sys.stdout.writelines(f"    because  {line}\n" for line in stage.why)
+        sys.stdout.writelines(f"    then     {step}\n" for step in stage.steps)
+    known = sum(stage.seconds for stage in ahead)
+    if known:
+        sys.stdout.write(f"{question.name}: {len(ahead)} stages, about {known:.0f} s\n")
+    return 0

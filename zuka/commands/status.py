@@ -1,0 +1,65 @@
+"""
+example:
+  zuka status         what runs, what came home, what a box is owed; asks no box
+  zuka status --json  for a machine
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zuka import compiled, lock
+from zuka.session import Session
+from zuka.ui import show_json
+
+HELP = "show every recipe as the laptop knows it; asks no box"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("--json", action="store_true", help="for a machine")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the state of every recipe."""
+    project = Path.cwd()
+    at_work = lock.held(project / ".zuka" / "lock")
+    recipes = [_facts(project, path) for path in sorted((project / "recipes").glob("*.yaml"))]
+    if arguments.json:
+        show_json({"at_work": at_work, "recipes": recipes})
+        return 0
+    sys.stdout.write(f"at work: {at_work or 'nothing'}\n")
+    for facts in recipes:
+        sys.stdout.writelines(f"{line}\n" for line in _lines(facts))
+    return 0
+
+
+def _facts(project: Path, path: Path) -> dict[str, Any]:
+    session = Session(project, compiled.load(path, project, {}))
+    now, journal = session.survey, session.grounds.journal
+    last = journal.last("started", "done", "failed")
+    names = [placed.name for placed in session.recipe.stages]
+    return {
+        "recipe": session.recipe.name,
+        "machine": session.recipe.machine.name,
+        "power": "off" if now.dues.off else "on" if now.dues.used else "unknown",
+        "needed": now.needed,
+        "results": [str(item.record.folder) for item in now.stages.values() if item.record],
+        "stages": {name: last[session.task(name)] for name in names if session.task(name) in last},
+    }
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    todo = f"{len(facts['needed'])} stages needed" if facts["needed"] else "nothing to do"
+    yield f"{facts['recipe']} on {facts['machine']} (power {facts['power']}): {todo}"
+    for name, event in facts["stages"].items():
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event["at"]))
+        took = f" in {event['seconds']:.1f} s" if "seconds" in event else ""
+        yield f"  {name:<12}  {event['event']}{took}, {when}"
+    for folder in facts["results"]:
+        yield f"  results in {folder}"

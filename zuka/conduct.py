@@ -1,0 +1,141 @@
+"""One run of a recipe from its first word to its last: the lock, the stages, the verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zuka import door
+from zuka.errors import Error
+from zuka.lock import Lock
+from zuka.records import Record
+from zuka.session import Session
+from zuka.survey import Survey, survey
+from zuka.ui import StageWatch, View
+
+_YOUNG = 0.02
+"""Seconds; a file that changed just now could change again within one tick of its clock."""
+
+
+@dataclass
+class Conduct:
+    """How a run of one recipe is conducted; the reporter calls it in the order of its methods."""
+
+    session: Session
+    variables: Mapping[str, str]
+    view: View | None = None
+    failures: dict[str, Error] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    _lock: Lock | None = None
+    _at_work: dict[str, str] = field(default_factory=dict)
+    _whole: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the recipe's name."""
+        return self.session.recipe.name
+
+    def begin(self, chosen: tuple[str, ...]) -> str:
+        """Take the lock when anything is needed; return what to say first."""
+        self._whole = not chosen
+        self.session.choose(chosen)
+        if not self.session.survey.needed:
+            return ""
+        self._lock = Lock(self.session.grounds.state / "lock")
+        self._lock.take(f"recipe {self.name}")
+        self.session.choose(chosen)  # again: the run that held the lock may have changed it all
+        self.session.grounds.journal.compact()
+        count = len(self.session.survey.needed)
+        where = self.session.recipe.machine.name
+        return f"{self.name}: {count} of {len(self.session.recipe.stages)} stages needed, on {where}"
+
+    def begin_stage(self, name: str) -> str:
+        """Note that a stage is at work; return why."""
+        self.reasons[name] = "; ".join(self.session.why(name))
+        self._at_work[name] = self.session.task(name)
+        if self._lock:
+            self._lock.say(f"stage {', '.join(self._at_work.values())}")
+        return self.reasons[name]
+
+    def act(self, name: str) -> Error | None:
+        """Carry a stage out; return its failure."""
+        assert self.view is not None  # the reporter gives it before a stage begins
+        watch = StageWatch(self.session.task(name), self.view)
+        try:
+            self.session.act(name, watch)
+        except Error as error:
+            self.failures[name] = error
+            return error
+        return None
+
+    def end_stage(self, name: str) -> None:
+        """Note that a stage is not at work any more."""
+        self._at_work.pop(name, None)
+
+    def detach(self) -> str:
+        """Leave what runs on the box alone; return what to say."""
+        if "host" in self.session.__dict__:
+            self.session.host.abandon()
+        at_work = ", ".join(self._at_work.values())
+        if not at_work:
+            return f"{self.name}: stopped; `doit run {self.name}` goes on from here"
+        return (
+            f"{self.name}: detached from {at_work}; what runs on the box goes on."
+            f"\n  come back: doit run {self.name}"
+        )
+
+    def end(self) -> str:
+        """Keep the verdict when nothing is left; return what to say last."""
+        if self.failures:
+            return self._failed()
+        now = survey(self.session.grounds, self.session.recipe)
+        if now.needed and not self._whole:
+            return f"{self.name}: done what was named; {len(now.needed)} stages wait"
+        if now.needed:
+            first = next(iter(now.needed.items()))
+            return f"{self.name}: more to do already ({first[0]}: {first[1]}); run it again"
+        text = _home(self.name, now)
+        if self._whole:
+            self._keep_verdict(now, f"{self.name}: nothing to do; {text}\n")
+        return f"{self.name}: {'done' if self.reasons else 'nothing to do'}; {text}"
+
+    def _failed(self) -> str:
+        dues = self.session.grounds.dues(self.name).read(self.session.survey.dues)
+        left = [name for name in self.session.survey.needed if not self.session.is_settled(name)]
+        waiting = [name for name in left if name not in self.failures]
+        parts = [f"{len(self.failures)} failed", f"{len(waiting)} not run"]
+        if dues.used:
+            parts.append("THE BOX IS STILL ON")
+        return f"{self.name}: {', '.join(parts)}; mend it and say `doit run {self.name}` again"
+
+    def _keep_verdict(self, now: Survey, text: str) -> None:
+        grounds = self.session.grounds
+        if now.dues.off and not grounds.dues(self.name).read(None).off:
+            return  # only the provider's word says that the box is off, and that may change
+        paths = [*map(str, self.session.recipe.reads)]
+        paths += [str(grounds.journal.path), str(grounds.dues(self.name).path)]
+        stats = {**{path: door.stat(path) for path in paths}, **now.reader.seen}
+        newest = max((stat[1] for stat in stats.values() if stat), default=0)
+        if time.time() - newest / 1e9 < _YOUNG:
+            time.sleep(_YOUNG)
+            if now.reader.fresh():
+                return
+        asked = [f"{name}={value}" for name, value in self.variables.items()]
+        environment = self.session.recipe.environment
+        door.write(str(Path.cwd()), self.name, asked, stats.items(), environment, text)
+
+
+def _home(recipe: str, now: Survey) -> str:
+    found = [item.record for item in now.stages.values() if item.record]
+    power = "box off" if now.dues.off else "box left on" if now.dues.used else ""
+    results = f"results in {', '.join(_shown(record) for record in found)}" if found else ""
+    return ", ".join(part for part in (results, power) if part) or f"{recipe} is as asked"
+
+
+def _shown(record: Record) -> str:
+    try:
+        return str(record.folder.relative_to(Path.cwd()))
+    except ValueError:
+        return str(record.folder)

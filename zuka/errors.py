@@ -1,0 +1,65 @@
+"""
+Everything zuka raises on purpose, and what the process exits with.
+
+Error                 1   a run that could not do what was asked
++ StageError          1   a stage failed on the box
++ RecipeError         2   the recipe, or another file of the project, is wrong; nothing was sent
++ KindError           2   a file in a tasks or schemas folder is wrong
++ HostError           3   the box cannot be reached, or cannot be asked
++ BusyError           3   another run of the same project holds the lock
+Detached            130   Ctrl-C; what runs on the box goes on
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class Error(Exception):
+    """Base of every error that is shown without a traceback."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        """Keep the hint apart, so that it is printed on its own line."""
+        super().__init__(message)
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Return the message, and the next step under it."""
+        message = str(self.args[0])
+        return f"{message}\n  hint: {self.hint}" if self.hint else message
+
+
+class StageError(Error):
+    """A stage failed on the box."""
+
+
+class RecipeError(Error):
+    """The recipe, or another file of the project, is wrong; nothing was sent."""
+
+    exit_code = 2
+
+
+class KindError(Error):
+    """A file in a tasks or schemas folder is wrong."""
+
+    exit_code = 2
+
+
+class HostError(Error):
+    """The box cannot be reached, or cannot be asked."""
+
+    exit_code = 3
+
+
+class BusyError(Error):
+    """Another run of the same project holds the lock."""
+
+    exit_code = 3
+
+
+class Detached(Error):
+    """The user pressed Ctrl-C; what runs on the box goes on."""
+
+    exit_code = 130

@@ -1,0 +1,60 @@
+"""Questions and orders that more than one kind has for the box, as fixed scripts with arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from zuka.steps import Run
+
+_SCRIPTS = Path(__file__).parent / "box"
+
+
+def tree_state(path: str) -> Run:
+    """Ask whether a pushed or recorded folder is "whole", "changed" or "absent"."""
+    return _run("tree.sh", path, shown=f"state of {path}")
+
+
+def run_state(run: str) -> Run:
+    """Ask whether a run is "absent", "running", "finished", "failed N" or "lost"."""
+    return _run("state.sh", run, shown=f"state of run {run}")
+
+
+def start_run(
+    run: str,
+    command: str,
+    *,
+    code: str = "",
+    links: Mapping[str, str] | None = None,
+    path: Sequence[str] = (),
+    resume: str = "",
+    checkpoint: str = "",
+    makes: str = "",
+    again: bool = False,
+) -> Run:
+    """
+    Start a run that lives on the box on its own, once: a live one is left alone.
+
+    ``command`` is shell text, run in ``runs/<run>/work``, made once as a copy of the folder
+    ``code`` with ``links`` (name in it -> folder of ours or absolute path). ``path`` lists folders
+    of ours that come first on PATH. When the run was begun before and a file matches the glob
+    ``checkpoint``, ``resume`` (shell text, where ``$checkpoint`` is that file) is appended to the
+    command. ``makes`` is a folder of ours that the run builds: recorded when it ends well, so that
+    ``tree_state`` can tell damage. ``again`` starts a run that has ended well before.
+    """
+    pairs = [text for name, place in (links or {}).items() for text in (name, place)]
+    arguments = (run, command, resume, checkpoint, code, makes, "again" if again else "")
+    paths = (str(len(path)), *path)
+    return _run("start.sh", *arguments, *paths, *pairs, shown=f"start run {run}: {command}")
+
+
+def _run(name: str, *arguments: str, shown: str) -> Run:
+    return Run(("sh", "-c", script(name), "zuka", *arguments), shown)
+
+
+@cache
+def script(name: str) -> str:
+    """Return the text of a script of ours, behind the functions that all of them share."""
+    common = (_SCRIPTS / "common.sh").read_text(encoding="utf-8")
+    return common + (_SCRIPTS / name).read_text(encoding="utf-8")

@@ -1,0 +1,304 @@
+"""One recipe on one box: look once, act, look again; only the box's answer counts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from zuka.boxes import Boxes
+from zuka.demand import still_needed, upstream
+from zuka.errors import Error, HostError, StageError
+from zuka.host import Host, SshHost, Watch
+from zuka.machines import Machine
+from zuka.recipe import Recipe
+from zuka.records import Dues, Record, publish, room_for
+from zuka.stage import Product, Pull, Reply, RunHere, State, Step
+from zuka.survey import Grounds, Survey, Surveyed, survey
+
+_POWER_OFF_TAKES = 30.0
+"""Seconds that a box may still answer after it was told to go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the box said of one stage, and when (a count of acts, not a clock)."""
+
+    desired: State
+    actual: State
+    lines: tuple[str, ...]
+    after: int
+
+
+@dataclass
+class Session:
+    """
+    A run of one recipe, or a question about it.
+
+    Threads of a parallel run share it: ``act`` runs in them, everything else in the main thread.
+    """
+
+    project: Path
+    recipe: Recipe
+    chosen: tuple[str, ...] = ()
+    _answers: dict[str, Answer] = field(default_factory=dict)
+    _acted: dict[str, int] = field(default_factory=dict)
+    _guard: threading.RLock = field(default_factory=threading.RLock)
+
+    # -- what is known without the box
+
+    def choose(self, names: Sequence[str]) -> None:
+        """Begin anew with the stages that the user named; none is all of them."""
+        self.chosen = tuple(names)
+        self.__dict__.pop("survey", None)
+        self._answers.clear()
+        self._acted.clear()
+
+    @property
+    def key(self) -> Path | None:
+        """Return the key that opens the box; a sandbox is rented to have one."""
+        return self.machine.key
+
+    @property
+    def is_off(self) -> bool:
+        """Tell whether whoever rents the box out says that it is off; False when nobody can say."""
+        if not self.recipe.machine.sandbox:
+            return False
+        from zuka import sandbox
+
+        return sandbox.state(self.project).state != "on"
+
+    @property
+    def grounds(self) -> Grounds:
+        """Return what surveys of this session stand on."""
+        return Grounds(self.project, self)
+
+    @cached_property
+    def survey(self) -> Survey:
+        """Return the local pass, made once."""
+        return survey(self.grounds, self.recipe, self.chosen)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """Return how the box is reached; the sandbox is switched on for it."""
+        machine = self.recipe.machine
+        if machine.sandbox:
+            from zuka import sandbox
+
+            return sandbox.rent(self.project, bin=machine.bin)
+        return machine
+
+    @cached_property
+    def host(self) -> Host:
+        """Return the door to the box; opening it is the first packet sent."""
+        return SshHost(self.machine, self.grounds.state, self.project)
+
+    @cached_property
+    def boxes(self) -> Boxes:
+        """Return the boxes met in this project."""
+        return Boxes(self.grounds.state / "boxes")
+
+    def task(self, name: str) -> str:
+        """Return a stage's name as doit knows it."""
+        return f"{self.recipe.name}:{name}"
+
+    def fingerprint(self, name: str) -> str:
+        """Return the digest of a stage's inputs and of all it descends from."""
+        return self.survey.stages[name].site.fingerprint
+
+    # -- what the box says
+
+    def why(self, name: str) -> tuple[str, ...]:
+        """Return why a stage would run now, a line a reason; no line: it would not."""
+        if name not in self.survey.needed:
+            return ()
+        if isinstance(self.survey.stages[name].placed.stage, Product):
+            return (self.survey.needed[name],)
+        self._ask_unless_fresh(name)
+        return self._answers[name].lines if name in self._still_needed() else ()
+
+    def was_asked(self, name: str) -> bool:
+        """Tell whether the box was asked about a stage that is needed still."""
+        return name in self._answers and name in self._still_needed()
+
+    def is_settled(self, name: str) -> bool:
+        """Tell whether a stage acted, or was found as asked, or is not needed any more."""
+        return name in self._acted or not self.why(name)
+
+    def _still_needed(self) -> set[str]:
+        as_asked = {known for known, answer in self._answers.items() if not answer.lines}
+        return still_needed(self.survey.standings, as_asked)
+
+    def _ask_unless_fresh(self, name: str) -> None:
+        """Ask the box when it was not asked yet, or when what the stage needs acted since."""
+        with self._guard:
+            answer = self._answers.get(name)
+            needs = {known: item.placed.needs for known, item in self.survey.stages.items()}
+            above = upstream([name], needs)
+            newest = max((self._acted.get(need, 0) for need in above), default=0)
+            if answer is None or answer.after < newest:
+                self._ask([known for known in self.survey.needed if known not in self._acted])
+
+    def _ask(self, names: Sequence[str]) -> None:
+        """Ask the box about stages, in one round trip."""
+        items = [self.survey.stages[name] for name in names]
+        items = [item for item in items if not isinstance(item.placed.stage, Product)]
+        after = sum(1 for _ in self._acted)
+        look = self.host.look([item.placed.stage.probe(item.site) for item in items])
+        self.boxes.check(self.machine.name, look.box)
+        if self._acted:
+            self.boxes.remember(self.machine.name, look.box)
+        for item, replies in zip(items, look.replies, strict=True):
+            self._answers[item.placed.name] = _read(item, replies, after)
+
+    # -- what is done
+
+    def act(self, name: str, watch: Watch) -> None:
+        """Carry out a stage's plan and prove it; raise Error when the box does not agree."""
+        item = self.survey.stages[name]
+        began = time.monotonic()
+        facts = {"fingerprint": item.site.fingerprint}
+        self.grounds.journal.add("started", self.task(name), **facts)
+        try:
+            self._carry_out(item, watch)
+            self._prove(item)
+        except Error as error:
+            self.grounds.journal.add("failed", self.task(name), why=str(error)[:1000], **facts)
+            raise
+        seconds = round(time.monotonic() - began, 3)
+        self.grounds.journal.add("done", self.task(name), seconds=seconds, **facts)
+
+    def steps(self, name: str) -> Iterator[Step]:
+        """Yield what would be done for a stage, from the box's newest answer."""
+        item, answer = self.survey.stages[name], self._answers.get(name)
+        stage = item.placed.stage
+        desired = answer.desired if answer else stage.desired(item.site)
+        actual = answer.actual if answer else stage.actual(item.site, ())
+        yield from stage.plan(item.site, desired, actual)
+
+    def _carry_out(self, item: Surveyed, watch: Watch) -> None:
+        lines = self.why(item.placed.name)
+        idle = True
+        for step in self.steps(item.placed.name):
+            idle = False
+            if not isinstance(step, RunHere):
+                self._mark_used(item)
+            if isinstance(step, Pull):
+                self._keep(item, step, watch)
+            else:
+                self.host.do(step, watch)
+        if idle:
+            raise StageError(_refusal(item, lines), hint=f"edit {item.placed.place}, or the box")
+
+    def _mark_used(self, item: Surveyed) -> None:
+        """Write down that the box is owed its finish, before anything is sent."""
+        if item.placed.stage.role == "finish":
+            return
+        with self._guard:
+            file = self.grounds.dues(self.recipe.name)
+            dues = file.read(self.survey.dues)
+            if not dues.used or dues.done or dues.off:
+                file.write(Dues(used=True))
+
+    def _keep(self, item: Surveyed, step: Pull, watch: Watch) -> None:
+        """Bring results home: verified, under a new name, with the record that proves them."""
+        folder = room_for(self.project / Path(step.target).parent, Path(step.target).name)
+        half = folder.parent / f".{folder.name}.part"
+        files = self.host.pull(step, half, watch)
+        digests = {name: file.sha256 for name, file in files.items()}
+        dues = self.grounds.dues(self.recipe.name).read(self.survey.dues)
+        facts = {
+            "at": round(time.time(), 3),
+            "recipe": self.recipe.name,
+            "machine": self.machine.name,
+            "box": self.boxes.known(self.machine.name),
+            "vars": dict(self.recipe.vars),
+            "inputs": {name: dict(each.inputs) for name, each in self.survey.stages.items()},
+        }
+        publish(half, Record(folder, item.site.fingerprint, step.run, digests, facts, dues))
+
+    def _prove(self, item: Surveyed) -> None:
+        """Look again; raise StageError when the stage is still not as asked."""
+        name = item.placed.name
+        if isinstance(item.placed.stage, Product):
+            lines: Sequence[str] = self._product_left(name)
+        else:
+            self._unchanged(item)
+            lines = self._look_again(item)
+        if lines:
+            raise StageError(f"still not as asked: {'; '.join(lines)}")
+        if item.placed.stage.role == "finish":
+            self._settle(item)
+
+    def _product_left(self, name: str) -> list[str]:
+        again = survey(self.grounds, self.recipe)
+        missing = {standing.name: standing.missing for standing in again.standings}[name]
+        same = again.stages[name].site.fingerprint == self.survey.stages[name].site.fingerprint
+        # Files that changed meanwhile make new work, but these results are whole all the same.
+        return [missing] if missing and same and "forget" not in missing else []
+
+    def _unchanged(self, item: Surveyed) -> None:
+        """Raise StageError when a local file of the stage changed while it ran."""
+        site = replace(item.site, reader=self.grounds.reader(), fingerprint="")
+        now = item.placed.stage.inputs(site)
+        changed = [key for key, value in item.inputs.items() if now.get(key) != value]
+        if changed:
+            raise StageError(
+                f"its {', '.join(changed)} changed while it ran, so what is on the box is old",
+                hint="run again: only what changed is done",
+            )
+
+    def _look_again(self, item: Surveyed) -> tuple[str, ...]:
+        name = item.placed.name
+        with self._guard:
+            self._acted[name] = len(self._acted) + 1
+            if item.placed.stage.survives_silence:
+                return self._wait_for_silence(item)
+            left = [known for known in self.survey.needed if known not in self._acted]
+            self._ask([name, *left])
+            return self._answers[name].lines
+
+    def _wait_for_silence(self, item: Surveyed) -> tuple[str, ...]:
+        """Ask until the box has gone or is as asked."""
+        deadline = time.monotonic() + _POWER_OFF_TAKES
+        while True:
+            try:
+                self._ask([item.placed.name])
+            except HostError:
+                silent = [Reply(255) for _ in item.placed.stage.probe(item.site)]
+                self._answers[item.placed.name] = _read(item, silent, len(self._acted))
+            lines = self._answers[item.placed.name].lines
+            if not lines or time.monotonic() > deadline:
+                return lines
+            time.sleep(0.2)
+
+    def _settle(self, item: Surveyed) -> None:
+        """Write down that one finish stage is done, also beside the results."""
+        with self._guard:
+            file = self.grounds.dues(self.recipe.name)
+            dues = file.read(self.survey.dues)
+            done = {**dues.done, item.placed.name: item.site.fingerprint}
+            off = item.placed.stage.survives_silence
+            dues = Dues(used=dues.used and not off, off=off, done=done)
+            file.write(dues)
+            for record in self._records():
+                replace(record, dues=dues).write()
+
+    def _records(self) -> Iterator[Record]:
+        again = survey(self.grounds, self.recipe)
+        yield from (item.record for item in again.stages.values() if item.record)
+
+
+def _read(item: Surveyed, replies: Sequence[Reply], after: int) -> Answer:
+    stage = item.placed.stage
+    desired = stage.desired(item.site)
+    actual = stage.actual(item.site, replies)
+    return Answer(desired, actual, tuple(stage.explain(desired, actual)), after)
+
+
+def _refusal(item: Surveyed, lines: Sequence[str]) -> str:
+    """Return why a stage that cannot change anything stops the run."""
+    return f"{item.placed.kind.name} cannot change this: {'; '.join(lines)}"
