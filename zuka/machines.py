@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+from zuka.rooms import builtin
+
+SANDBOX = "sandbox"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +24,65 @@ class Machine:
     sandbox: bool = False
     bin: Path | None = None
     """Sandbox only: a folder of programs that come first on the box's PATH."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return the machine as plain data."""
+        facts = asdict(self)
+        return {**facts, **{name: str(facts[name]) if facts[name] else None for name in _PATHS}}
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> Machine:
+        """Return the machine that plain data tells of."""
+        paths = {name: Path(facts[name]) if facts[name] else None for name in _PATHS}
+        return cls(**{**facts, **paths})
+
+
+_PATHS = ("key", "bin")
+
+
+def resolve(value: Any, project: Path) -> Machine:
+    """
+    Return the machine that a recipe's ``machine`` means; raise Problems.
+
+    ``value`` is a places.Value or None: a name in machines.yaml, the word sandbox, an alias of
+    ssh_config, ``{sandbox: {bin: DIR}}``, or an address with port, user and key.
+    """
+    if value is None or value.data == SANDBOX:
+        return Machine(SANDBOX, sandbox=True)
+    if isinstance(value.data, dict):
+        if SANDBOX in value.data:
+            folder = (value.plain()[SANDBOX] or {}).get("bin")
+            return Machine(SANDBOX, sandbox=True, bin=project / folder if folder else None)
+        return _reached(str(value.data["address"].data), value, project)
+    listed = _listed(project)
+    if value.data in listed:
+        return _reached(value.data, listed[value.data], project)
+    return Machine(str(value.data))
+
+
+def _listed(project: Path) -> dict[str, Any]:
+    """Return the machines of machines.yaml; raise Problems when it is wrong."""
+    from zuka.checking import check
+    from zuka.places import Problems, read
+
+    path = project / "machines.yaml"
+    if not path.is_file():
+        return {}
+    value = read(path, "machines.yaml")
+    schema = json.loads((builtin("schemas") / "machines.schema.json").read_text())
+    mistakes = [*check(value, schema, "machines.yaml")]
+    if mistakes:
+        raise Problems(*mistakes)
+    return dict(value.data["machines"].data or {}) if "machines" in value.data else {}
+
+
+def _reached(name: str, value: Any, project: Path) -> Machine:
+    facts = value.plain()
+    key = facts.get("key")
+    return Machine(
+        name,
+        address=facts.get("address", ""),
+        port=facts.get("port"),
+        user=facts.get("user", ""),
+        key=project / Path(key).expanduser() if key else None,
+    )

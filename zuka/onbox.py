@@ -44,7 +44,8 @@ def start_run(
     ``tree_state`` can tell damage. ``again`` starts a run that has ended well before.
     """
     pairs = [text for name, place in (links or {}).items() for text in (name, place)]
-    arguments = (run, command, resume, checkpoint, code, makes, "again" if again else "")
+    once = "again" if again else ""
+    arguments = (script("supervise.sh"), run, command, resume, checkpoint, code, makes, once)
     paths = (str(len(path)), *path)
     return _run("start.sh", *arguments, *paths, *pairs, shown=f"start run {run}: {command}")
 

@@ -1,0 +1,60 @@
+"""The code kind: what git tracks, as it is in the working tree, under the digest of its content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from zuka.stage import Push, Reply, Run, Site, Stage, State, Step, Tree, tree_state
+
+_DOCUMENTATION = (
+    "*.md", "*.rst", "LICENSE*", "COPYING*", "AUTHORS*", "/docs/", ".gitignore", ".gitattributes",
+    ".editorconfig", ".github/",
+)
+"""What travels with the code, but makes no other program of it."""
+_ASIDE = 'mkdir -p tmp && mv "./$1" "tmp/damaged.$$" && rm -rf "./tmp/damaged.$$"'
+
+
+@dataclass(frozen=True)
+class Code(Stage):
+    """Send what git tracks, with the changes that are not committed; runs work in a copy of it."""
+
+    source: str = "."
+    ignore: tuple[str, ...] = ()
+
+    beside = True
+
+    def inputs(self, site: Site) -> State:
+        tree = self._tree(site)
+        return {"tree": tree.digest, "program": tree.without(_DOCUMENTATION).digest}
+
+    def lineage(self, inputs: State) -> State:
+        """Leave documentation out: an edited README makes no other training."""
+        return {"program": inputs["program"]}
+
+    def _tree(self, site: Site) -> Tree:
+        return site.tracked(self.source).without(self.ignore)
+
+    def _place(self, site: Site) -> str:
+        return f"code/{self._tree(site).digest[:16]}"
+
+    def offers(self, site: Site) -> Mapping[str, str]:
+        return {"code": self._place(site)}
+
+    def desired(self, site: Site) -> State:
+        return {"code": "whole"}
+
+    def probe(self, site: Site) -> Sequence[Run]:
+        return [tree_state(self._place(site))]
+
+    def actual(self, site: Site, replies: Sequence[Reply]) -> State:
+        found = replies[0].out.strip()
+        return {"code": None if found in ("", "absent") else found}
+
+    def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
+        if desired == actual:
+            return
+        if actual["code"] is not None:
+            aside = ("sh", "-c", _ASIDE, "zuka", self._place(site))
+            yield Run(aside, shown=f"remove the damaged {self._place(site)}", limit=600)
+        yield Push(self._tree(site), self._place(site))

@@ -1,0 +1,83 @@
+"""The env kind: a virtual environment on the box, named after what is to be in it."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from zuka.stage import Follow, Reply, Run, Site, Stage, State, Step
+from zuka.stage import run_state, start_run, tree_state
+
+_BUILD = """
+set -eu
+cd ../../..
+rm -rf {place}
+{python} -m venv {place} || {{
+    echo "this box's Python makes no environments: install python3-venv, or name another 'python'"
+    exit 1
+}}
+printf '%s\\n' {requirements} >{place}/requirements.txt
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+if grep -q '[^[:space:]]' {place}/requirements.txt; then
+    {place}/bin/python -m pip install --no-cache-dir -r {place}/requirements.txt
+fi
+{place}/bin/python -c 'import sys; print("environment ready, Python", sys.version.split()[0])'
+"""
+
+
+@dataclass(frozen=True)
+class Env(Stage):
+    """Build a clean virtual environment from a requirements file, once for each content of it."""
+
+    requirements: str = "requirements.txt"
+    python: str = "python3"
+
+    beside = True
+
+    def inputs(self, site: Site) -> State:
+        return {"requirements": self._lines(site), "python": self.python}
+
+    def _lines(self, site: Site) -> str:
+        """Return the lines that matter: no comments, no blank ones."""
+        lines = (line.split(" #")[0].strip() for line in site.text(self.requirements).splitlines())
+        return "\n".join(line for line in lines if line and not line.startswith("#"))
+
+    def _digest(self, site: Site) -> str:
+        text = "\0".join(["env", "1", self.python, self._lines(site)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _place(self, site: Site) -> str:
+        return f"env/{self._digest(site)}"
+
+    def _run(self, site: Site) -> str:
+        return f"env-{self._digest(site)}"
+
+    def offers(self, site: Site) -> Mapping[str, str]:
+        return {"env": self._place(site)}
+
+    def desired(self, site: Site) -> State:
+        return {"environment": "whole"}
+
+    def probe(self, site: Site) -> Sequence[Run]:
+        return [tree_state(self._place(site)), run_state(self._run(site))]
+
+    def actual(self, site: Site, replies: Sequence[Reply]) -> State:
+        tree = replies[0].out.strip()
+        run = (replies[1].out.splitlines() or [""])[0]
+        if run == "finished":
+            return {"environment": None if tree in ("", "absent") else tree}
+        return {"environment": None if run in ("", "absent") else f"its build {run}"}
+
+    def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
+        if desired == actual:
+            return
+        if actual["environment"] != "its build running":
+            command = _BUILD.format(
+                place=shlex.quote(self._place(site)),
+                python=shlex.quote(self.python),
+                requirements=shlex.quote(self._lines(site)),
+            )
+            yield start_run(self._run(site), command, makes=self._place(site), again=True)
+        yield Follow(self._run(site))

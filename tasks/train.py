@@ -1,0 +1,52 @@
+"""The train kind: the long run, which lives on the box and is found again by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from zuka.stage import Follow, Reply, Run, Site, Stage, State, Step, run_state, start_run
+
+
+@dataclass(frozen=True)
+class Train(Stage):
+    """Run the training on the box until it ends, whatever becomes of the laptop meanwhile."""
+
+    run: str
+    resume: str = ""
+    checkpoint: str = "outputs/checkpoint-*"
+
+    def inputs(self, site: Site) -> State:
+        return {"run": self.run}
+
+    def _run(self, site: Site) -> str:
+        return f"{site.stage}-{site.fingerprint[:12]}"
+
+    def offers(self, site: Site) -> Mapping[str, str]:
+        return {"run": self._run(site), f"run:{site.stage}": self._run(site)}
+
+    def desired(self, site: Site) -> State:
+        return {"run": "finished"}
+
+    def probe(self, site: Site) -> Sequence[Run]:
+        return [run_state(self._run(site))]
+
+    def actual(self, site: Site, replies: Sequence[Reply]) -> State:
+        found = (replies[0].out.splitlines() or [""])[0]
+        return {"run": None if found in ("", "absent") else found}
+
+    def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
+        if desired == actual:
+            return
+        offers = site.offers
+        if actual["run"] != "running":
+            yield start_run(
+                self._run(site),
+                self.run,
+                code=offers.get("code", ""),
+                links={k[5:]: v for k, v in offers.items() if k.startswith("link:")},
+                path=[f"{offers['env']}/bin"] if "env" in offers else [],
+                resume=self.resume,
+                checkpoint=self.checkpoint,
+            )
+        yield Follow(self._run(site))

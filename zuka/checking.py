@@ -1,0 +1,169 @@
+"""Hold a value against a JSON Schema, and say every mistake in words and with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from zuka.places import Place, Problem, Value
+
+_WORDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a map of keys",
+    "null": "nothing",
+}
+
+
+def check(value: Value, schema: Mapping[str, Any], who: str) -> Iterator[Problem]:
+    """Yield every mistake of ``value``; ``who`` is what it is called in the messages."""
+    from jsonschema import Draft7Validator
+
+    for error in Draft7Validator(schema).iter_errors(value.plain()):
+        for leaf in _leaves(error):
+            yield from _problems(value, leaf, who)
+
+
+def _leaves(error: Any) -> Iterator[Any]:
+    """Yield the mistakes of the branch of an anyOf or oneOf that was most likely meant."""
+    if not error.context:
+        yield error
+        return
+    branches: dict[Any, list[Any]] = {}
+    for inner in error.context:
+        branches.setdefault(inner.schema_path[0], []).append(inner)
+
+    def misfit(errors: list[Any]) -> tuple[bool, int, int]:
+        wrong_type = any(e.validator == "type" and not e.relative_path for e in errors)
+        return wrong_type, -max(len(e.relative_path) for e in errors), len(errors)
+
+    best = min(branches.values(), key=misfit)
+    if misfit(best)[0]:
+        yield error  # no branch is near: name them all
+        return
+    for inner in best:
+        yield from _leaves(inner)
+
+
+def _problems(root: Value, error: Any, who: str) -> Iterator[Problem]:
+    path = list(error.absolute_path)
+    value = root.at(path)
+    name = f"'{_dotted(path)}' of {who}" if path else who
+    match error.validator:
+        case "additionalProperties":
+            for key in value.data:
+                if key not in error.schema.get("properties", {}):
+                    yield _unknown(value, key, error.schema, name)
+        case "required":
+            key = re.match(r"'(.*)' is a required", error.message)
+            assert key is not None  # jsonschema's own words
+            if error.validator_value.index(key[1]) == _first(error, value):
+                for missing in error.validator_value:
+                    if missing not in value.data:
+                        yield Problem(value.place, f"{name} needs the key '{missing}'")
+        case _:
+            text, hint = _explained(error, name, value)
+            yield Problem(value.place, text, hint)
+
+
+def _first(error: Any, value: Value) -> int:
+    """Return which required key is the first that is missing: all are told at once there."""
+    missing = [n for n, key in enumerate(error.validator_value) if key not in value.data]
+    return missing[0]
+
+
+def _unknown(value: Value, key: str, schema: Mapping[str, Any], name: str) -> Problem:
+    known = list(schema.get("properties", {}))
+    free = [word for word in known if word not in value.data]
+    near = get_close_matches(key, free, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"its keys: {', '.join(known) or 'none'}"
+    return Problem(value.key(key), f"{name} has no key '{key}'", hint)
+
+
+def _explained(error: Any, name: str, value: Value) -> tuple[str, str]:
+    got, schema = _got(value), error.schema
+    example = schema.get("examples", [None])[0]
+    such = f", such as {_shown(example)}" if example is not None else ""
+    match error.validator:
+        case "type" | "anyOf" | "oneOf":
+            wanted = _wanted(error)
+            if "text" in wanted and isinstance(value.data, (int, float, bool)):
+                hint = f"write it in quotes: '{value.text}'" if not such else f"write text{such}"
+                return f"{name} is {got}, not {wanted}", hint
+            return f"{name} is {got}, not {wanted}{such}", ""
+        case "enum":
+            allowed = [str(each) for each in error.validator_value]
+            near = get_close_matches(str(value.data), allowed, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else ""
+            return f"{name} is {got}, not one of {', '.join(allowed)}", hint
+        case "const":
+            return f"{name} is {got}, not {error.validator_value}", ""
+        case "pattern":
+            return f"{name} is {got}, not {schema.get('x-says', schema['pattern'])}{such}", ""
+        case "minimum" | "exclusiveMinimum":
+            return f"{name} is {got}, less than {error.validator_value}", ""
+        case "maximum" | "exclusiveMaximum":
+            return f"{name} is {got}, more than {error.validator_value}", ""
+        case "minItems" | "minLength" | "minProperties":
+            return f"{name} is empty{such}", ""
+        case "maxProperties":
+            return f"{name} has {len(value.data)} keys, not {error.validator_value}", ""
+        case "uniqueItems":
+            return f"{name} names something twice", ""
+        case _:
+            return f"{name}: {error.message}"[:300], ""
+
+
+def _wanted(error: Any) -> str:
+    if error.validator == "type":
+        types = error.validator_value
+    else:
+        types = [each.get("type", "object") for each in error.validator_value]
+    words = [_WORDS[each] for each in ([types] if isinstance(types, str) else types)]
+    return " or ".join(dict.fromkeys(words))
+
+
+def _got(value: Value) -> str:
+    match value.data:
+        case dict():
+            return "a map of keys"
+        case list():
+            return "a list"
+        case None:
+            return "nothing"
+        case bool():
+            return value.text
+        case int() | float():
+            return f"{value.text}, a number"
+        case _:
+            return _shown(value.text)
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return f"'{text[:80]}…'" if len(text) > 80 else f"'{text}'"  # noqa: PLR2004 - a line
+
+
+def _dotted(path: list[str | int]) -> str:
+    text = "".join(f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.lstrip(".")
+
+
+def found(problems: list[Problem], what: str) -> str:
+    """Return all mistakes as one text, in the order of the file, and how many they are."""
+    unique = {(str(p.place), p.text): p for p in problems}.values()
+    ordered = sorted(unique, key=lambda p: (p.place.source.shown, p.place.line, p.place.column))
+    count = "1 mistake" if len(ordered) == 1 else f"{len(ordered)} mistakes"
+    return "\n".join([*map(str, ordered), f"{count} in {what}; nothing was sent"])
+
+
+def nowhere(shown: str) -> Place:
+    """Return a place in a file that has no lines to show."""
+    from zuka.places import Source
+
+    return Place(Source(shown, ()), 1, 1)

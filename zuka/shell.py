@@ -1,0 +1,136 @@
+"""The one place where values become shell text, and where what a box prints is taken apart."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shlex
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zuka.steps import Reply, Run
+
+_HOME = 'cd "$HOME/.zuka" 2>/dev/null || cd "$HOME" || exit 97'
+_OWN_HOME = (
+    'old=$(umask); umask 077; mkdir -p "$HOME/.zuka" && cd "$HOME/.zuka" || exit 97\n'
+    'if [ ! -f box.json ]; then\n'
+    "    printf '{\"format\": 1, \"id\": \"%s\"}\\n' {id} >.box.$$\n"
+    "    ln .box.$$ box.json 2>/dev/null || [ -f box.json ] || cp .box.$$ box.json\n"
+    "    rm -f .box.$$\n"
+    "fi\n"
+    'umask "$old"'
+)
+_BOOT = "cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.boottime 2>/dev/null"
+_MOST = 1 << 20
+"""Bytes of one reply that are read; a box that says more is cut short."""
+
+SHELL = "exec /bin/sh"
+"""What the box's login shell is told, whichever it is; the script comes by standard input."""
+
+
+def new_mark() -> str:
+    """Return a text that no output can hold by chance, or by guessing."""
+    return f"zuka-{secrets.token_hex(12)}"
+
+
+def ask(questions: Sequence[Sequence[Run]], mark: str) -> bytes:
+    """Return a script that only reads: who the box is, and every probe's output between marks."""
+    lines = [_HOME, *_between(mark, "box", "cat box.json"), *_between(mark, "boot", _BOOT)]
+    for number, runs in enumerate(questions):
+        for part, run in enumerate(runs):
+            lines += _between(mark, f"{number}.{part}", shlex.join(run.argv))
+    return _wrapped(lines)
+
+
+def order(run: Run, mark: str, box_id: str) -> bytes:
+    """Return a script that carries out one command in our folder, which it makes."""
+    command = _limited(run)
+    begin, end = f"printf '\\n%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
+    return _wrapped([_OWN_HOME.replace("{id}", box_id), begin, f"( {command} ) 2>&1", end])
+
+
+def stream(run: Run, mark: str, box_id: str | None) -> bytes:
+    """Return a script whose command's output stands raw between marks; errors stay apart."""
+    home = _HOME if box_id is None else _OWN_HOME.replace("{id}", box_id)
+    begin, end = f"printf '%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
+    return _wrapped([home, begin, f"( {shlex.join(run.argv)} )", end])
+
+
+def intake(run: Run, mark: str, box_id: str) -> str:
+    """Return a login shell's argument whose command reads the standard input."""
+    home = _OWN_HOME.replace("{id}", box_id)
+    begin, end = f"printf '\\n%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
+    text = "\n".join(["LC_ALL=C; export LC_ALL", home, begin, f"( {shlex.join(run.argv)} ) 2>&1", end])
+    return as_argument(text)
+
+
+def as_argument(script: str) -> str:
+    """
+    Return a command line that any login shell hands to sh unharmed.
+
+    Everything that sh, fish or tcsh could take for syntax travels as an octal escape.
+    """
+    safe = re.compile(rb"[A-Za-z0-9 _./:=+,@-]")
+    raw = script.encode("utf-8", "surrogateescape")
+    text = "".join(chr(b) if safe.match(bytes([b])) else f"\\{b:03o}" for b in raw)
+    return f"exec /bin/sh -c 'eval \"$(printf \"{text}\")\"'"
+
+
+def _wrapped(lines: Sequence[str]) -> bytes:
+    # A function is read whole before it runs, so nothing in it can read the rest as its input.
+    body = "\n".join(["zuka() {", "LC_ALL=C; export LC_ALL", *lines, "}", "zuka </dev/null", ""])
+    return body.encode("utf-8", "surrogateescape")
+
+
+def _between(mark: str, name: str, command: str) -> list[str]:
+    return [
+        f"printf '\\n%s begin %s\\n' {mark} {name}",
+        f"( {command} ) 2>/dev/null",
+        f"printf '\\n%s end %s %s\\n' {mark} {name} $?",
+    ]
+
+
+def _limited(run: Run) -> str:
+    """Return the command, ended on the box itself where it outlives its limit."""
+    command, seconds = shlex.join(run.argv), max(1, round(run.limit))
+    return f"if command -v timeout >/dev/null; then timeout {seconds} {command}; else {command}; fi"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a box printed between the marks of one script."""
+
+    out: bytes
+    mark: str
+
+    def reply(self, name: str) -> Reply | None:
+        """Return one probe's reply; None when its end never came."""
+        head, tail = f"\n{self.mark} begin {name}\n", f"\n{self.mark} end {name} "
+        start = self.out.find(head.encode())
+        stop = self.out.find(tail.encode(), start + len(head) - 1)
+        if start < 0 or stop < 0:
+            return None
+        body = self.out[start + len(head) : max(stop, start + len(head))][:_MOST]
+        code = self.out[stop + len(tail) :].partition(b"\n")[0]
+        return Reply(int(code) if code.isdigit() else 255, body.decode("utf-8", "surrogateescape"))
+
+    def order(self) -> Reply | None:
+        """Return the outcome of one command; None when its end never came."""
+        head, tail = f"\n{self.mark} begin\n", f"\n{self.mark} end "
+        start, stop = self.out.find(head.encode()), self.out.rfind(tail.encode())
+        if start < 0 or stop < start:
+            return None
+        code = self.out[stop + len(tail) :].partition(b"\n")[0]
+        body = self.out[start + len(head) : max(stop, start + len(head))]
+        return Reply(int(code) if code.isdigit() else 255, body.decode("utf-8", "surrogateescape"))
+
+
+def clean(text: str) -> str:
+    """Return text that came from a box as it may be shown: no escapes, no controls."""
+    text = re.sub(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])", "", text)
+    return "".join(c if c == "\t" or not _is_control(c) else "?" for c in text)
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
