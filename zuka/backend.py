@@ -20,6 +20,7 @@ class Backend:
 
     def __init__(self, name: str, codec: Any = None, *, module_name: str | None = None) -> None:
         del codec, module_name
+        self.name = name
         self._path = Path(name)
         self._values: dict[str, dict[str, Any]] = {}
         self._ignored: set[str] | None = None

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import IO, Any
 
 from zuka.conduct import Conduct
-from zuka.errors import Error
+from zuka.errors import Error, StageError
 from zuka.ui import View, complain, view
 
 
@@ -77,8 +77,9 @@ class Reporter:
             sys.stderr.write(f"{task.name}: {fail.get_msg()}\n")
             return
         self._end(conduct, task, "FAILED", "")
-        error = conduct.failures.get(task.meta["stage"])
-        sys.stderr.write(f"{task.meta['place']}: {task.name} failed\n{error or fail.get_msg()}\n")
+        # Anything but an Error is a bug of ours, and is shown as one.
+        error = conduct.failures.setdefault(task.meta["stage"], StageError(fail.get_msg()))
+        sys.stderr.write(f"{task.meta['place']}: {task.name} failed\n{error}\n")
 
     def skip_uptodate(self, task: Any) -> None:
         """Say that a stage was looked at; nothing is said of one that is not needed."""
