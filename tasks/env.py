@@ -7,8 +7,18 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from zuka.stage import Follow, Reply, Run, Site, Stage, State, Step
-from zuka.stage import run_state, start_run, tree_state
+from zuka.stage import (
+    Follow,
+    Reply,
+    Run,
+    Site,
+    Stage,
+    State,
+    Step,
+    run_state,
+    start_run,
+    tree_state,
+)
 
 _BUILD = """
 set -eu

@@ -18,7 +18,7 @@ def pipeline(
         Standing("upload", "groundwork", ("keys",), chosen="upload" in chosen),
         Standing("env", "groundwork", ("keys",), chosen="env" in chosen),
         Standing("train", "groundwork", ("upload", "env"), chosen="train" in chosen),
-        Standing("fetch", "product", ("train",), "" if fetched else "no results", "fetch" in chosen),
+        Standing("fetch", "product", ("train",), "" if fetched else "none", "fetch" in chosen),
         Standing("clean", "finish", ("fetch",), "owed" if "clean" in owed else ""),
         Standing("poweroff", "finish", ("clean",), "owed" if "poweroff" in owed else ""),
     ]

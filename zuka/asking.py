@@ -82,7 +82,7 @@ class Question:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a recipe, a stage and variables."""
     parser.add_argument("recipe", nargs="?", help="a recipe, or one stage: train, train:env")
-    parser.add_argument("variables", nargs="*", metavar="name=value", help="variables of the recipe")
+    parser.add_argument("variables", nargs="*", metavar="name=value", help="variables")
     parser.add_argument("--json", action="store_true", help="for a machine")
 
 

@@ -18,12 +18,14 @@ class Backend:
 
     desc = "zuka's journal"
 
+    _ignored: frozenset[str] | None
+
     def __init__(self, name: str, codec: Any = None, *, module_name: str | None = None) -> None:
         del codec, module_name
         self.name = name
         self._path = Path(name)
         self._values: dict[str, dict[str, Any]] = {}
-        self._ignored: set[str] | None = None
+        self._ignored = None
 
     def get(self, task_id: str, dependency: str) -> Any:
         """Return a value that doit has set in this run; `ignore` is remembered for longer."""
@@ -62,10 +64,11 @@ class Backend:
 
         Journal(self._path).add(event, task_id)
 
-    def _ignored_tasks(self) -> set[str]:
+    def _ignored_tasks(self) -> frozenset[str]:
         if self._ignored is None:
             from zuka.journal import Journal
 
             last = Journal(self._path).last("ignored", "forgotten")
-            self._ignored = {task for task, said in last.items() if said["event"] == "ignored"}
+            said = (task for task, event in last.items() if event["event"] == "ignored")
+            self._ignored = frozenset(said)
         return self._ignored

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -86,37 +86,43 @@ def _unknown(value: Value, key: str, schema: Mapping[str, Any], name: str) -> Pr
 
 
 def _explained(error: Any, name: str, value: Value) -> tuple[str, str]:
-    got, schema = _got(value), error.schema
-    example = schema.get("examples", [None])[0]
+    """Return what is wrong, and the hint."""
+    example = error.schema.get("examples", [None])[0]
     such = f", such as {_shown(example)}" if example is not None else ""
-    match error.validator:
-        case "type" | "anyOf" | "oneOf":
-            wanted = _wanted(error)
-            if "text" in wanted and isinstance(value.data, (int, float, bool)):
-                hint = f"write it in quotes: '{value.text}'" if not such else f"write text{such}"
-                return f"{name} is {got}, not {wanted}", hint
-            return f"{name} is {got}, not {wanted}{such}", ""
-        case "enum":
-            allowed = [str(each) for each in error.validator_value]
-            near = get_close_matches(str(value.data), allowed, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else ""
-            return f"{name} is {got}, not one of {', '.join(allowed)}", hint
-        case "const":
-            return f"{name} is {got}, not {error.validator_value}", ""
-        case "pattern":
-            return f"{name} is {got}, not {schema.get('x-says', schema['pattern'])}{such}", ""
-        case "minimum" | "exclusiveMinimum":
-            return f"{name} is {got}, less than {error.validator_value}", ""
-        case "maximum" | "exclusiveMaximum":
-            return f"{name} is {got}, more than {error.validator_value}", ""
-        case "minItems" | "minLength" | "minProperties":
-            return f"{name} is empty{such}", ""
-        case "maxProperties":
-            return f"{name} has {len(value.data)} keys, not {error.validator_value}", ""
-        case "uniqueItems":
-            return f"{name} names something twice", ""
-        case _:
-            return f"{name}: {error.message}"[:300], ""
+    if error.validator in ("type", "anyOf", "oneOf"):
+        return _wrong_type(error, name, value, such)
+    hint = ""
+    if error.validator == "enum":
+        near = get_close_matches(str(value.data), map(str, error.validator_value), n=1)
+        hint = f"did you mean '{near[0]}'?" if near else ""
+    return f"{name} {_misfit(error, value, such)}", hint
+
+
+def _wrong_type(error: Any, name: str, value: Value, such: str) -> tuple[str, str]:
+    wanted, got = _wanted(error), _got(value)
+    if "text" in wanted and isinstance(value.data, (int, float, bool)):
+        hint = f"write text{such}" if such else f"write it in quotes: '{value.text}'"
+        return f"{name} is {got}, not {wanted}", hint
+    return f"{name} is {got}, not {wanted}{such}", ""
+
+
+def _misfit(error: Any, value: Value, such: str) -> str:
+    """Return how a value does not fit, for each rule of our schemas."""
+    schema, limit, got = error.schema, error.validator_value, _got(value)
+    empty = f"is empty{such}"
+    words: dict[str, Callable[[], str]] = {
+        "enum": lambda: f"is {got}, not one of {', '.join(map(str, limit))}",
+        "const": lambda: f"is {got}, not {limit}",
+        "pattern": lambda: f"is {got}, not {schema.get('x-says', limit)}{such}",
+        "minimum": lambda: f"is {got}, less than {limit}",
+        "maximum": lambda: f"is {got}, more than {limit}",
+        "minItems": lambda: empty,
+        "minLength": lambda: empty,
+        "minProperties": lambda: empty,
+        "maxProperties": lambda: f"has {len(value.data)} keys, not {limit}",
+        "uniqueItems": lambda: "names something twice",
+    }
+    return words.get(error.validator, lambda: f"is wrong: {error.message[:300]}")()
 
 
 def _wanted(error: Any) -> str:

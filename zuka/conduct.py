@@ -47,9 +47,9 @@ class Conduct:
         self._lock.take(f"recipe {self.name}")
         self.session.choose(chosen)  # again: the run that held the lock may have changed it all
         self.session.grounds.journal.compact()
-        count = len(self.session.survey.needed)
-        where = self.session.recipe.machine.name
-        return f"{self.name}: {count} of {len(self.session.recipe.stages)} stages needed, on {where}"
+        needed, recipe = self.session.survey.needed, self.session.recipe
+        count = f"{len(needed)} of {len(recipe.stages)} stages to look at"
+        return f"{self.name}: {count}, on {recipe.machine.name}"
 
     def begin_stage(self, name: str) -> str:
         """Note that a stage is at work; return why."""
@@ -122,9 +122,9 @@ class Conduct:
             time.sleep(_YOUNG)
             if now.reader.fresh():
                 return
-        asked = [f"{name}={value}" for name, value in self.variables.items()]
-        environment = self.session.recipe.environment
-        door.write(str(Path.cwd()), self.name, asked, stats.items(), environment, text)
+        asked = [self.name, *sorted(f"{name}={value}" for name, value in self.variables.items())]
+        stands_on = (stats.items(), self.session.recipe.environment)
+        door.write(str(Path.cwd()), asked, stands_on, text)
 
 
 def _home(recipe: str, now: Survey) -> str:

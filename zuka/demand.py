@@ -1,4 +1,4 @@
-"""Which stages are needed at all: on the laptop before any connection, then by the answers; pure."""
+"""Which stages are needed: decided on the laptop first, then by the box's answers; pure."""
 
 from __future__ import annotations
 

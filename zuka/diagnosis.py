@@ -9,8 +9,7 @@ from zuka.errors import HostError
 _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed",
-        "another box answers at this address: its host key is not the one that was pinned"
-        "{keys}; nothing was sent",
+        "another box answers here: its host key is not the pinned one{keys}; nothing was sent",
         "if you rented a new box: zuka rebind {machine}; if not, ask whoever rents it out",
     ),
     (

@@ -14,6 +14,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     Stat = tuple[int, int, int, int] | None
 
@@ -29,7 +30,7 @@ def leave_if_done(arguments: Sequence[str]) -> None:
         return
     variables = sorted(argument for argument in arguments[1:] if "=" in argument)
     asked = [names[0], *variables]
-    text = _holds(_file(os.getcwd(), asked), asked)  # noqa: PTH109 - pathlib is not loaded
+    text = _holds(_file(os.getcwd(), asked), asked)
     if text is not None:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -46,7 +47,7 @@ def _holds(path: str, asked: Sequence[str]) -> str | None:
     import marshal
 
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - pathlib is not loaded
+        with open(path, "rb") as file:
             kept, stats, environment, text = marshal.loads(file.read())  # noqa: S302
         if kept != _key(asked):
             return None
@@ -64,7 +65,7 @@ def _holds(path: str, asked: Sequence[str]) -> str | None:
 def stat(path: str) -> Stat:
     """Return what tells a file or folder from a changed one; None when it is not there."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - pathlib is not loaded
+        found = os.stat(path)
     except OSError:
         return None
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
@@ -78,18 +79,21 @@ def _key(asked: Sequence[str]) -> tuple[object, ...]:
 
 def write(
     project: str,
-    recipe: str,
-    variables: Sequence[str],
-    stats: Iterable[tuple[str, Stat]],
-    environment: Mapping[str, str | None],
+    asked: Sequence[str],
+    stands_on: tuple[Iterable[tuple[str, Stat]], Mapping[str, str | None]],
     text: str,
 ) -> None:
-    """Keep the verdict that there is nothing to do, with everything that it stands on."""
+    """
+    Keep the verdict that there is nothing to do.
+
+    ``asked`` is the recipe and its sorted variables; ``stands_on`` are the stats of all files, and
+    the values of all variables of the environment, that it depends on.
+    """
     import marshal
     from pathlib import Path
 
     from zuka.store import write_whole
 
-    asked = [recipe, *sorted(variables)]
-    verdict = (_key(asked), list(stats), list(environment.items()), text)
+    stats, environment = stands_on
+    verdict: Any = (_key(asked), list(stats), list(environment.items()), text)
     write_whole(Path(_file(project, asked)), marshal.dumps(verdict))

@@ -7,7 +7,7 @@ Error                 1   a run that could not do what was asked
 + KindError           2   a file in a tasks or schemas folder is wrong
 + HostError           3   the box cannot be reached, or cannot be asked
 + BusyError           3   another run of the same project holds the lock
-Detached            130   Ctrl-C; what runs on the box goes on
+DetachedError       130   Ctrl-C; what runs on the box goes on
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class BusyError(Error):
     exit_code = 3
 
 
-class Detached(Error):
+class DetachedError(Error):
     """The user pressed Ctrl-C; what runs on the box goes on."""
 
     exit_code = 130

@@ -306,7 +306,7 @@ class SshHost:
     @contextlib.contextmanager
     def _client(self, command: str, *, stdin: int | IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
         """Run one command over the master; never over a connection of its own."""
-        errors = tempfile.TemporaryFile()
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the client
         argv = [
             "ssh", *self._options("ControlMaster=no", "ProxyCommand=false"), self._target(), command
         ]

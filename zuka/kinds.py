@@ -119,7 +119,7 @@ def _module(source: Path) -> ModuleType:
     sys.modules[name] = module  # a dataclass looks its own module up while it is made
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever a user's file does
         del sys.modules[name]
         line = _line(error, source)
         raise KindError(f"{source}{line}: {type(error).__name__}: {error}") from None

@@ -21,7 +21,7 @@ def run_state(run: str) -> Run:
     return _run("state.sh", run, shown=f"state of run {run}")
 
 
-def start_run(
+def start_run(  # noqa: PLR0913 - all that a run is
     run: str,
     command: str,
     *,

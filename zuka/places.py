@@ -228,7 +228,7 @@ def _syntax(source: Source, error: yaml.MarkedYAMLError) -> Problem:
 def _line(source: Source, mark: Any) -> str:
     if mark is None or mark.line >= len(source.lines):
         return ""
-    return source.lines[mark.line][: mark.column + 1]
+    return str(source.lines[mark.line][: mark.column + 1])
 
 
 def _top(shown: str) -> Place:

@@ -16,10 +16,10 @@ from zuka.machines import Machine
 from zuka.rooms import builtin
 from zuka.stage import Stage
 
-TAKEN = frozenset(
-    "run list info clean forget help ignore dumpdb strace tabcompletion reset-dep"
-    " init plan why status graph kinds sandbox rebind completion check".split()
-)
+_DOIT = ("run", "list", "info", "clean", "forget", "help", "ignore", "dumpdb", "strace")
+_MORE_DOIT = ("tabcompletion", "reset-dep")
+_OURS = ("init", "plan", "why", "status", "graph", "kinds", "sandbox", "rebind", "completion")
+TAKEN = frozenset((*_DOIT, *_MORE_DOIT, *_OURS, "check"))
 """Names that a recipe cannot have: they are commands."""
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*")

@@ -61,8 +61,8 @@ def intake(run: Run, mark: str, box_id: str) -> str:
     """Return a login shell's argument whose command reads the standard input."""
     home = _OWN_HOME.replace("{id}", box_id)
     begin, end = f"printf '\\n%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
-    text = "\n".join(["LC_ALL=C; export LC_ALL", home, begin, f"( {shlex.join(run.argv)} ) 2>&1", end])
-    return as_argument(text)
+    lines = ["LC_ALL=C; export LC_ALL", home, begin, f"( {shlex.join(run.argv)} ) 2>&1", end]
+    return as_argument("\n".join(lines))
 
 
 def as_argument(script: str) -> str:

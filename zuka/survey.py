@@ -107,7 +107,8 @@ def _surveyed(grounds: Grounds, recipe: Recipe, reader: Reader) -> Iterator[Surv
         above = frozenset[str]().union(*(descent[need] for need in placed.needs))
         site = replace(site, fingerprint=_digest("stage", placed, inputs, above))
         lineage = placed.stage.lineage(inputs)
-        descent[name] = frozenset([_digest("lineage", placed, lineage, above)]) if lineage else above
+        own = frozenset([_digest("lineage", placed, lineage, above)])
+        descent[name] = own if lineage else above
         offers[name] = {**given, **placed.stage.offers(site)}
         yield Surveyed(placed, site, inputs, _record(placed, site))
 

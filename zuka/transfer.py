@@ -44,7 +44,7 @@ def send(tree: Tree, out: IO[bytes], progress: Callable[[int, int], None]) -> No
             with (tree.root / entry.name).open("rb") as file:
                 hashing = _Hashing(file)
                 try:
-                    archive.addfile(info, hashing)  # type: ignore[arg-type]
+                    archive.addfile(info, hashing)
                 except OSError as error:
                     if isinstance(error, BrokenPipeError):
                         raise

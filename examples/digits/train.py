@@ -15,12 +15,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 HIDDEN, DIGITS = 64, 10
+FLUSH = 0.2
+"""Seconds that a line of metrics may wait in memory."""
 
 
 @dataclass
@@ -36,9 +39,11 @@ class Model:
     def new(cls, seed: int, pixels: int) -> Model:
         """Return a model that knows nothing."""
         chance = np.random.default_rng(seed)
-        shapes = [(pixels, HIDDEN), (HIDDEN,), (HIDDEN, HIDDEN), (HIDDEN,), (HIDDEN, DIGITS), (DIGITS,)]
-        weights = [chance.normal(0, np.sqrt(2 / shape[0]), shape) * (len(shape) > 1) for shape in shapes]
-        return cls(0, weights, [np.zeros(s) for s in shapes], [np.zeros(s) for s in shapes])
+        sizes = [(pixels, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, DIGITS)]
+        weights: list[Array] = []
+        for into, out in sizes:
+            weights += [chance.normal(0, np.sqrt(2 / into), (into, out)), np.zeros(out)]
+        return cls(0, weights, [0 * w for w in weights], [0 * w for w in weights])
 
     def layers(self, images: Array) -> list[Array]:
         """Return the activity of every layer; the last one is the chances of the digits."""
@@ -64,11 +69,12 @@ class Model:
             two.T @ error, error.sum(axis=0),
         ]
         self.step += 1
-        for weight, slope, m, v in zip(self.weights, slopes, self.first, self.second, strict=True):
-            m += 0.1 * (slope - m)
-            v += 0.001 * (slope * slope - v)
-            fair_m, fair_v = m / (1 - 0.9**self.step), v / (1 - 0.999**self.step)
-            weight -= rate * fair_m / (np.sqrt(fair_v) + 1e-8)
+        for n, slope in enumerate(slopes):
+            self.first[n] += 0.1 * (slope - self.first[n])
+            self.second[n] += 0.001 * (slope * slope - self.second[n])
+            first = self.first[n] / (1 - 0.9**self.step)
+            second = self.second[n] / (1 - 0.999**self.step)
+            self.weights[n] -= rate * first / (np.sqrt(second) + 1e-8)
         return loss
 
     def accuracy(self, images: Array, digits: NDArray[np.int64]) -> float:
@@ -78,8 +84,10 @@ class Model:
     def save(self, path: Path) -> None:
         """Write the model whole or not at all."""
         new = path.with_name(f".{path.name}.new")
-        parts = zip(("weight", "first", "second"), (self.weights, self.first, self.second), strict=True)
-        arrays = {f"{name}{n}": array for name, many in parts for n, array in enumerate(many)}
+        parts = {"weight": self.weights, "first": self.first, "second": self.second}
+        arrays: dict[str, Any] = {
+            f"{name}{n}": array for name, many in parts.items() for n, array in enumerate(many)
+        }
         with new.open("wb") as file:
             np.savez(file, step=np.array(self.step), **arrays)
             file.flush()
@@ -90,7 +98,8 @@ class Model:
     def load(cls, path: Path) -> Model:
         """Read a checkpoint; raise an error when it is not whole."""
         with np.load(path) as kept:
-            parts = [[kept[f"{name}{n}"] for n in range(6)] for name in ("weight", "first", "second")]
+            names = ("weight", "first", "second")
+            parts = [[kept[f"{name}{n}"] for n in range(6)] for name in names]
             return cls(int(kept["step"]), *parts)
 
 
@@ -108,7 +117,7 @@ class Metrics:
     def add(self, **facts: float) -> None:
         """Add the line of a step."""
         self._file.write(json.dumps(facts) + "\n")
-        if time.monotonic() - self._flushed > 0.2:
+        if time.monotonic() - self._flushed > FLUSH:
             self.flush()
 
     def flush(self) -> None:
@@ -179,7 +188,8 @@ def train(options: argparse.Namespace) -> int:
         facts = {"step": model.step, "loss": round(loss, 6)}
         if model.step % options.checkpoint_every == 0 or model.step == steps:
             facts["accuracy"] = round(model.accuracy(*test), 4)
-            print(f"step {model.step}/{steps} loss {loss:.4f} accuracy {facts['accuracy']:.4f}", flush=True)
+            line = f"step {model.step}/{steps} loss {loss:.4f} accuracy {facts['accuracy']:.4f}"
+            print(line, flush=True)
         metrics.add(**facts)
         if model.step % options.checkpoint_every == 0:
             metrics.flush()

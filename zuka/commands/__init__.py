@@ -1,8 +1,9 @@
 """
-The commands besides doit's own; each is a module of this folder with three names.
+The commands besides doit's own; each is a module of this folder with four names.
 
-``HELP`` is its line in the list, ``configure(parser)`` adds its arguments, ``run(arguments)`` does
-it and returns the exit code. Only the module of the command that was asked for is imported.
+``HELP`` is its line in the list, ``EXAMPLES`` stand under its help, ``configure(parser)`` adds its
+arguments, ``run(arguments)`` does it and returns the exit code.
+Only the module of the command that was asked for is imported.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def parser(name: str, command: ModuleType) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog=f"zuka {name}",
         description=command.HELP,
-        epilog=command.__doc__,
+        epilog=command.EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.configure(made)
@@ -79,7 +80,8 @@ def run_doit(arguments: list[str]) -> int:
 
     from zuka import graph
 
-    loader = ModuleTaskLoader({"DOIT_CONFIG": graph.DOIT_CONFIG, "task_recipes": graph.task_recipes})
+    names = {"DOIT_CONFIG": graph.DOIT_CONFIG, "task_recipes": graph.task_recipes}
+    loader = ModuleTaskLoader(names)
     backend = {"BACKEND": {"zuka": "zuka.backend:Backend"}}
     return int(DoitMain(loader, config_filenames=(), extra_config=backend).run(arguments) or 0)
 

@@ -1,8 +1,4 @@
-"""
-example:
-  zuka check                     every recipe of the project
-  zuka check recipes/train.yaml  one of them, for a pre-commit hook
-"""
+"""Check recipes before anything is sent."""
 
 from __future__ import annotations
 
@@ -15,6 +11,11 @@ from zuka.errors import Error
 from zuka.ui import complain
 
 HELP = "check recipes; every mistake with its place, nothing is sent"
+EXAMPLES = """\
+example:
+  zuka check                     every recipe of the project
+  zuka check recipes/train.yaml  one of them, for a pre-commit hook
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,9 +1,4 @@
-"""
-example:
-  eval "$(zuka completion bash)"    in ~/.bashrc
-  eval "$(zuka completion zsh)"     in ~/.zshrc
-  zuka completion fish > ~/.config/fish/completions/zuka.fish
-"""
+"""Complete commands, recipes and stages in a shell."""
 
 from __future__ import annotations
 
@@ -14,6 +9,12 @@ from pathlib import Path
 from zuka import commands
 
 HELP = "print the completion script of a shell"
+EXAMPLES = """\
+example:
+  eval "$(zuka completion bash)"    in ~/.bashrc
+  eval "$(zuka completion zsh)"     in ~/.zshrc
+  zuka completion fish > ~/.config/fish/completions/zuka.fish
+"""
 
 _BASH = """\
 _zuka() {

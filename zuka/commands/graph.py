@@ -1,8 +1,4 @@
-"""
-example:
-  zuka graph train                    drawn as text
-  zuka graph train --format mermaid   for a README on a forge that draws it
-"""
+"""Draw the stages of a recipe."""
 
 from __future__ import annotations
 
@@ -17,6 +13,11 @@ from zuka.recipe import Placed, Recipe
 from zuka.ui import show_json
 
 HELP = "draw the stages of a recipe and what each needs"
+EXAMPLES = """\
+example:
+  zuka graph train                    drawn as text
+  zuka graph train --format mermaid   for a README on a forge that draws it
+"""
 
 _SHAPES = {"groundwork": "[{}]", "product": "([{}])", "finish": "{{{{{}}}}}"}
 """Mermaid's brackets: a box, a stadium, a hexagon."""

@@ -1,9 +1,4 @@
-"""
-example:
-  zuka init           in a new or an old folder: what is there already is left alone
-  git add -A && git commit -m "Add the workflow"
-  zuka plan train
-"""
+"""Begin a project."""
 
 from __future__ import annotations
 
@@ -12,6 +7,12 @@ import sys
 from pathlib import Path
 
 HELP = "write dodo.py, recipes/train.yaml, machines.yaml, .gitignore; never over what is there"
+EXAMPLES = """\
+example:
+  zuka init           in a new or an old folder: what is there already is left alone
+  git add -A && git commit -m "Add the workflow"
+  zuka plan train
+"""
 
 _TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 _NAMES = {"gitignore": ".gitignore"}

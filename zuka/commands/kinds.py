@@ -1,8 +1,4 @@
-"""
-example:
-  zuka kinds           every stage kind, ours and the project's own
-  zuka kinds upload    the keys of one
-"""
+"""List the stage kinds."""
 
 from __future__ import annotations
 
@@ -16,6 +12,11 @@ from zuka.kinds import Kind
 from zuka.ui import show_json
 
 HELP = "list the stage kinds, or the keys of one"
+EXAMPLES = """\
+example:
+  zuka kinds           every stage kind, ours and the project's own
+  zuka kinds upload    the keys of one
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,4 @@
-"""
-example:
-  zuka plan train              what would be done, why, and how long it took the last time
-  zuka plan train epochs=40    with a variable of the recipe
-"""
+"""Show what would be done."""
 
 from __future__ import annotations
 
@@ -13,6 +9,11 @@ from zuka import asking
 from zuka.ui import show_json
 
 HELP = "show what would be done, step by step; changes nothing"
+EXAMPLES = """\
+example:
+  zuka plan train              what would be done, why, and how long it took the last time
+  zuka plan train epochs=40    with a variable of the recipe
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

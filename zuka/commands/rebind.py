@@ -1,7 +1,4 @@
-"""
-example:
-  zuka rebind mygpu    the next box that answers under this name is taken for it
-"""
+"""Accept another box under a known name."""
 
 from __future__ import annotations
 
@@ -14,6 +11,10 @@ from zuka.lock import Lock
 from zuka.records import Dues, DuesFile
 
 HELP = "accept another box under a known name; nothing is owed to the old one"
+EXAMPLES = """\
+example:
+  zuka rebind mygpu    the next box that answers under this name is taken for it
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

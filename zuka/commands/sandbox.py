@@ -1,15 +1,16 @@
-"""
-example:
-  zuka sandbox up          switch the embedded box on
-  zuka sandbox ssh -- ls   run a command in it
-  zuka sandbox preempt     take it away, as a provider would; `up` brings it back
-"""
+"""Switch the embedded box on and off."""
 
 from __future__ import annotations
 
 import argparse
 
 HELP = "the embedded box to practise with: up, down, preempt, replace, status, ssh"
+EXAMPLES = """\
+example:
+  zuka sandbox up          switch the embedded box on
+  zuka sandbox ssh -- ls   run a command in it
+  zuka sandbox preempt     take it away, as a provider would; `up` brings it back
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

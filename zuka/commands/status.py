@@ -1,8 +1,4 @@
-"""
-example:
-  zuka status         what runs, what came home, what a box is owed; asks no box
-  zuka status --json  for a machine
-"""
+"""Show what the laptop knows."""
 
 from __future__ import annotations
 
@@ -18,6 +14,11 @@ from zuka.session import Session
 from zuka.ui import show_json
 
 HELP = "show every recipe as the laptop knows it; asks no box"
+EXAMPLES = """\
+example:
+  zuka status         what runs, what came home, what a box is owed; asks no box
+  zuka status --json  for a machine
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,4 @@
-"""
-example:
-  zuka why train             why each stage would run now; no line: it would not
-  zuka why train:env --json  one stage, for a machine
-"""
+"""Say why each stage would run."""
 
 from __future__ import annotations
 
@@ -13,6 +9,11 @@ from zuka import asking
 from zuka.ui import show_json
 
 HELP = "say why each stage would run now; changes nothing"
+EXAMPLES = """\
+example:
+  zuka why train             why each stage would run now; no line: it would not
+  zuka why train:env --json  one stage, for a machine
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -76,4 +76,5 @@ def _ssh(project: Path, command: list[str]) -> int:
     ]
     argv = ["ssh", *(part for option in options for part in ("-o", option))]
     argv += ["-p", str(machine.port), "-l", machine.user, machine.address]
-    return subprocess.run([*argv, *([shlex.join(command)] if command else [])], check=False).returncode
+    argv += [shlex.join(command)] if command else []
+    return subprocess.run(argv, check=False).returncode

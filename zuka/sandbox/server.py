@@ -141,7 +141,7 @@ class _Files(asyncssh.SFTPServer):
         self._disk = os.fsencode(disk)
 
     def map_path(self, path: bytes) -> bytes:
-        return os.path.join(self._disk, path)
+        return os.path.join(self._disk, path)  # noqa: PTH118 - bytes
 
     def reverse_map_path(self, path: bytes) -> bytes:
         return path
@@ -215,7 +215,7 @@ async def _in_terminal(
     _resize(master, *process.term_size)
     child = await asyncio.create_subprocess_exec(
         *argv, stdin=slave, stdout=slave, stderr=slave, cwd=cwd,
-        env={**env, "TERM": process.term_type or "dumb"}, preexec_fn=_own_terminal,  # noqa: PLW1509
+        env={**env, "TERM": process.term_type or "dumb"}, preexec_fn=_own_terminal,
     )
     os.close(slave)
     typing = asyncio.create_task(_type(process, master))

@@ -1,0 +1,57 @@
+"""The whole pipeline, on the sandbox and on a real OpenSSH server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.project import STAGES, Project
+
+pytestmark = pytest.mark.e2e
+
+
+def test_first_run_does_everything_and_the_second_nothing(project: Project) -> None:
+    """Keys to power-off once; then one line, and no ssh at all."""
+    first = project.run(doit=True)
+    assert (0, "") == (first.code, first.err), first
+    assert set(STAGES) - {"provision"} >= set(first.ran) >= set(STAGES) - {"provision", "keys"}
+    assert list(range(1, 21)) == project.steps()
+    assert not project.box.is_on()
+    names = {path.name for path in project.results()[0].iterdir()}
+    assert {"outputs", "run.json", "run.log"} == names
+
+    project.ssh_calls()
+    for doit in (True, False):
+        again = project.run(doit=doit)
+        assert (0, 1, []) == (again.code, again.out.count("\n"), project.ssh_calls()), again
+
+
+def test_deleted_artifacts_cost_one_look(project: Project) -> None:
+    """Needed but nothing to change: exactly one probe round trip before the fetch."""
+    recipe = project.recipe()
+    recipe["stages"].remove("poweroff")
+    project.write_recipe(recipe)
+    assert project.run().code == 0
+    project.results()[0].rename(project.folder / "elsewhere")
+    project.ssh_calls()
+    done = project.run()
+    calls = project.ssh_calls()
+
+    assert (0, ["fetch"]) == (done.code, done.ran), done
+    logins = [call for call in calls if "-fN" in call]
+    assert len(logins) <= 1
+    rest = [call for call in calls if "-fN" not in call]
+    assert 2 == len(rest), rest  # the look, and the fetch
+
+
+def test_record_tells_where_results_come_from(project: Project) -> None:
+    """The record beside the results has the run, the box, the variables and the inputs."""
+    assert project.run("train", "steps=7").code == 0
+    record = json.loads((project.results()[0] / "run.json").read_text())
+
+    assert {"steps": "7"} == record["vars"]
+    assert "python train.py --steps 7" == record["inputs"]["train"]["run"]
+    assert {"outputs/metrics.jsonl", "outputs/weights", "run.log"} <= set(record["files"])
+    assert record["box"]
+    assert list(range(1, 8)) == project.steps()
