@@ -12,6 +12,8 @@ _DOCUMENTATION = (
     ".editorconfig", ".github/",
 )
 """What travels with the code, but makes no other program of it."""
+_WORKFLOW = ("/dodo.py", "/machines.yaml", "/recipes/*.yaml")
+"""What is no part of the program, at the top of a project: a recipe counts by what it says."""
 _ASIDE = 'mkdir -p tmp && mv "./$1" "tmp/damaged.$$" && rm -rf "./tmp/damaged.$$"'
 
 
@@ -33,7 +35,8 @@ class Code(Stage):
         return {"program": inputs["program"]}
 
     def _tree(self, site: Site) -> Tree:
-        return site.tracked(self.source).without(self.ignore)
+        top = (site.project / self.source).resolve() == site.project.resolve()
+        return site.tracked(self.source).without((*self.ignore, *(_WORKFLOW if top else ())))
 
     def _place(self, site: Site) -> str:
         return f"code/{self._tree(site).digest[:16]}"

@@ -130,6 +130,11 @@ class Project:
         assert done.code == 0, done
         return list(json.loads(done.out)["runs"])
 
+    @staticmethod
+    def json(done: Done) -> Any:
+        """Return what a command printed for a machine."""
+        return json.loads(done.out)
+
     def results(self) -> list[Path]:
         """Return the folders of results, without the link."""
         shelf = self.folder / "artifacts" / "train"

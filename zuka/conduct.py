@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zuka import door
-from zuka.errors import Error
+from zuka.errors import Error, StageError
 from zuka.lock import Lock
 from zuka.records import Record
 from zuka.session import Session
@@ -65,10 +65,13 @@ class Conduct:
         watch = StageWatch(self.session.task(name), self.view)
         try:
             self.session.act(name, watch)
+        except StageError as error:
+            end = "".join(f"\n  | {line}" for line in watch.tail)
+            text = f"{error.args[0]}\n  the end of its log:{end}" if end else error.args[0]
+            self.failures[name] = StageError(text, hint=error.hint)
         except Error as error:
             self.failures[name] = error
-            return error
-        return None
+        return self.failures.get(name)
 
     def end_stage(self, name: str) -> None:
         """Note that a stage is not at work any more."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import IO, Any, Protocol
 
@@ -107,10 +108,13 @@ class StageWatch:
 
     task: str
     shown: View
+    tail: deque[str] = field(default_factory=lambda: deque(maxlen=20))
+    """The newest lines of a run's log, to be shown when it fails."""
 
     def log(self, line: str) -> None:
         """Show the newest line of a run's log."""
         if line.strip():
+            self.tail.append(line.rstrip())
             self.shown.now(self.task, line.strip())
 
     def progress(self, done: int, total: int) -> None:

@@ -1,0 +1,63 @@
+"""One run at a time in a project; Ctrl-C detaches; a killed run leaves no lock."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+
+from tests.e2e.test_reruns import wait_for_event, wait_for_step
+from tests.project import Project
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_second_run_is_refused_at_once(sandboxed: Project) -> None:
+    """It says who holds the lock, what that one does and since when."""
+    sandboxed.write_recipe(sandboxed.recipe(pause=0.1))
+    first = sandboxed.start("run", "train")
+    wait_for_step(sandboxed, 2)
+    second = sandboxed.run(doit=True)
+    assert (3, []) == (second.code, second.ran)
+    assert re.search(
+        rf"pid {first.pid}, stage train:train, since \d{{4}}-\d\d-\d\d \d\d:\d\d", second.err
+    ), second.err
+    assert f"pid {first.pid}" in sandboxed.zuka("status").out
+    assert 0 == sandboxed.zuka("why", "train").code
+    first.kill()
+    first.communicate()
+
+    assert 0 == sandboxed.run().code
+    assert list(range(1, 21)) == sandboxed.steps()
+
+
+@pytest.mark.parametrize("doit", [True, False])
+def test_ctrl_c_detaches(project: Project, *, doit: bool) -> None:
+    """Ctrl-C says how to come back; the box trains on; the next run attaches to it."""
+    project.write_recipe(project.recipe(pause=0.1))
+    running = project.start("run", "train", doit=doit)
+    wait_for_step(project, 3)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=5)
+    assert 130 == running.returncode, (out, err)
+    assert "detached from train:train; what runs on the box goes on" in err
+    assert "doit run train" in err
+    assert "Traceback" not in err
+    wait_for_step(project, 10)
+    done = project.run(doit=doit)
+
+    assert (0, "train") == (done.code, done.ran[0]), done
+    assert list(range(1, 21)) == project.steps()
+
+
+def test_detached_before_training(sandboxed: Project) -> None:
+    """Ctrl-C in the building of the environment leaves it alone, too."""
+    running = sandboxed.start("run", "train")
+    wait_for_event(sandboxed, "started", "train:env")
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=5)
+    assert 130 == running.returncode, err
+    done = sandboxed.run()
+
+    assert 0 == done.code, done
