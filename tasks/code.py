@@ -9,9 +9,9 @@ from zuka.stage import Push, Reply, Run, Site, Stage, State, Step, Tree, tree_st
 
 _DOCUMENTATION = (
     "*.md", "*.rst", "LICENSE*", "COPYING*", "AUTHORS*", "/docs/", ".gitignore", ".gitattributes",
-    ".editorconfig", ".github/",
+    ".editorconfig", ".github/", "/requirements*.txt",
 )
-"""What travels with the code, but makes no other program of it."""
+"""What travels with the code but makes no other program of it: env answers for requirements."""
 _WORKFLOW = ("/dodo.py", "/machines.yaml", "/recipes/*.yaml")
 """What is no part of the program, at the top of a project: a recipe counts by what it says."""
 _ASIDE = 'mkdir -p tmp && mv "./$1" "tmp/damaged.$$" && rm -rf "./tmp/damaged.$$"'

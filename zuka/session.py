@@ -31,6 +31,8 @@ class Answer:
     actual: State
     lines: tuple[str, ...]
     after: int
+    silent: bool = False
+    """The box was told to go before, and does not answer any more."""
 
 
 @dataclass
@@ -140,19 +142,38 @@ class Session:
             above = upstream([name], needs)
             newest = max((self._acted.get(need, 0) for need in above), default=0)
             if answer is None or answer.after < newest:
-                self._ask([known for known in self.survey.needed if known not in self._acted])
+                left = [known for known in self.survey.needed if known not in self._acted]
+                try:
+                    self._ask(left)
+                except HostError as error:
+                    self._take_silence([self.survey.stages[each] for each in left], error)
 
     def _ask(self, names: Sequence[str]) -> None:
         """Ask the box about stages, in one round trip."""
         items = [self.survey.stages[name] for name in names]
         items = [item for item in items if not isinstance(item.placed.stage, Product)]
-        after = sum(1 for _ in self._acted)
+        after = len(self._acted)
         look = self.host.look([item.placed.stage.probe(item.site) for item in items])
         self.boxes.check(self.machine.name, look.box)
         if self._acted:
             self.boxes.remember(self.machine.name, look.box)
         for item, replies in zip(items, look.replies, strict=True):
             self._answers[item.placed.name] = _read(item, replies, after)
+
+    def _take_silence(self, items: Sequence[Surveyed], error: HostError) -> None:
+        """Take silence for the answer of a box that was told to go; else raise the error."""
+        if any(item.placed.stage.role != "finish" for item in items):
+            raise error
+        last = self.grounds.journal.last("started", "done")
+        for item in items:
+            told = last.get(self.task(item.placed.name), {}).get("event") == "started"
+            if not (item.placed.stage.survives_silence and told):
+                hint = f"if it is off or gone for good: zuka rebind {self.recipe.machine.name}"
+                text = f"{error.args[0]}; it is still owed: {', '.join(self.survey.needed)}"
+                raise HostError(text, hint=f"{error.hint}; {hint}") from None
+            answer = _read(item, _silence(item), len(self._acted))
+            lines = ("it was told to go, and does not answer any more",)
+            self._answers[item.placed.name] = replace(answer, lines=lines, silent=True)
 
     # -- what is done
 
@@ -181,6 +202,9 @@ class Session:
 
     def _carry_out(self, item: Surveyed, watch: Watch) -> None:
         lines = self.why(item.placed.name)
+        answer = self._answers.get(item.placed.name)
+        if answer and answer.silent:
+            return
         idle = True
         for step in self.steps(item.placed.name):
             idle = False
@@ -189,9 +213,17 @@ class Session:
             if isinstance(step, Pull):
                 self._keep(item, step, watch)
             else:
-                self.host.do(step, watch)
+                self._do(item, step, watch)
         if idle:
             raise StageError(_refusal(item, lines), hint=f"edit {item.placed.place}, or the box")
+
+    def _do(self, item: Surveyed, step: Step, watch: Watch) -> None:
+        try:
+            self.host.do(step, watch)
+        except HostError:
+            # A box that is told to go may be gone before it says that it heard; _prove decides.
+            if not item.placed.stage.survives_silence:
+                raise
 
     def _mark_used(self, item: Surveyed) -> None:
         """Write down that the box is owed its finish, before anything is sent."""
@@ -268,8 +300,7 @@ class Session:
             try:
                 self._ask([item.placed.name])
             except HostError:
-                silent = [Reply(255) for _ in item.placed.stage.probe(item.site)]
-                self._answers[item.placed.name] = _read(item, silent, len(self._acted))
+                self._answers[item.placed.name] = _read(item, _silence(item), len(self._acted))
             lines = self._answers[item.placed.name].lines
             if not lines or time.monotonic() > deadline:
                 return lines
@@ -297,6 +328,10 @@ def _read(item: Surveyed, replies: Sequence[Reply], after: int) -> Answer:
     desired = stage.desired(item.site)
     actual = stage.actual(item.site, replies)
     return Answer(desired, actual, tuple(stage.explain(desired, actual)), after)
+
+
+def _silence(item: Surveyed) -> list[Reply]:
+    return [Reply(255) for _ in item.placed.stage.probe(item.site)]
 
 
 def _refusal(item: Surveyed, lines: Sequence[str]) -> str:

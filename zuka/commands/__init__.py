@@ -41,7 +41,9 @@ def run(arguments: list[str]) -> int:
     first = arguments[0] if arguments else "--help"
     if first in names():
         command = module(first)
-        return int(command.run(parser(first, command).parse_args(arguments[1:])))
+        if hasattr(command, "main"):  # a command with commands of its own
+            return int(command.main(arguments[1:]))
+        return int(command.run(parser(first, command).parse_intermixed_args(arguments[1:])))
     if first in ("-h", "--help"):
         sys.stdout.write(overview())
         return 0
