@@ -54,6 +54,10 @@ def _problems(root: Value, error: Any, who: str) -> Iterator[Problem]:
     path = list(error.absolute_path)
     value = root.at(path)
     name = f"'{_dotted(path)}' of {who}" if path else who
+    if "propertyNames" in error.absolute_schema_path:
+        says = error.schema.get("x-says", "allowed")
+        yield Problem(value.key(error.instance), f"the name '{error.instance}' is not {says}")
+        return
     match error.validator:
         case "additionalProperties":
             for key in value.data:
@@ -109,7 +113,7 @@ def _wrong_type(error: Any, name: str, value: Value, such: str) -> tuple[str, st
 def _misfit(error: Any, value: Value, such: str) -> str:
     """Return how a value does not fit, for each rule of our schemas."""
     schema, limit, got = error.schema, error.validator_value, _got(value)
-    empty = f"is empty{such}"
+    empty = f"is empty; write text{such}" if such else "is empty"
     words: dict[str, Callable[[], str]] = {
         "enum": lambda: f"is {got}, not one of {', '.join(map(str, limit))}",
         "const": lambda: f"is {got}, not {limit}",

@@ -36,9 +36,17 @@ class StageError(Error):
 
 
 class RecipeError(Error):
-    """The recipe, or another file of the project, is wrong; nothing was sent."""
+    """
+    The recipe, or another file of the project, is wrong; nothing was sent.
+
+    ``placed``: the message begins with a place that terminals and editors make a link.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "", placed: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.placed = placed
 
 
 class KindError(Error):

@@ -218,7 +218,8 @@ def _syntax(source: Source, error: yaml.MarkedYAMLError) -> Problem:
     elif "'\\t'" in problem or "\t" in _line(source, mark):
         problem, hint = "a tab where YAML wants spaces", "indent with spaces"
     elif "but found another document" in problem:
-        problem, hint = "a second document begins here", "a recipe is one document: remove '---'"
+        problem, context = "a second document begins here", ""
+        hint = "a recipe is one document: remove '---'"
     elif "undefined alias" in problem:
         problem = problem.replace("found undefined alias", "no anchor for the alias")
     place = Place(source, mark.line + 1, mark.column + 1) if mark else Place(source, 1, 1)

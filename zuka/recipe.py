@@ -75,7 +75,7 @@ def load(path: Path, project: Path, overrides: Mapping[str, str]) -> Recipe:
     except Problems as error:
         reading.problems += error.problems
     if reading.problems:
-        raise RecipeError(found(reading.problems, shown))
+        raise RecipeError(found(reading.problems, shown), placed=True)
     return recipe
 
 

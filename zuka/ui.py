@@ -137,8 +137,9 @@ def size(count: float) -> str:
 
 
 def complain(error: BaseException, stream: IO[str] | None = None) -> None:
-    """Show an error and its next step, without a traceback."""
-    (stream or sys.__stderr__ or sys.stderr).write(f"zuka: {error}\n")
+    """Show an error and its next step, without a traceback; one with a place begins with it."""
+    who = "" if getattr(error, "placed", False) else "zuka: "
+    (stream or sys.stderr).write(f"{who}{error}\n")
 
 
 def show_json(value: Any) -> None:

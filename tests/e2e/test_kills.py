@@ -74,7 +74,7 @@ def test_kills_at_every_boundary(sandboxed: Project, number: signal.Signals) -> 
             break
     check_whole(sandboxed)
     print(f"\n{number.name}: {kills} kills")
-    assert kills >= 8
+    assert kills >= 6  # two quick stages may end between two looks
 
 
 def start_anew(project: Project, version: int) -> None:

@@ -173,10 +173,10 @@ ROWS = {
     "a data file put back as it was": Row(
         lambda p: (p.folder / "data" / "b.txt").write_text("two\n# changed\n"), []
     ),
+    "a comment among the requirements": Row(edit("requirements.txt", "\n# more\n"), []),
     "a requirement": Row(
         edit("requirements.txt", "pip>=1\n"), ["code", "env", *RETRAIN]
     ),
-    "a comment among the requirements": Row(edit("requirements.txt", "\n# more\n"), []),
     "a variable in the recipe": Row(steps(21), ["train", *RESULTS]),
     "a variable on the command line": Row(
         lambda _: None, ["train", *RESULTS], arguments=("steps=23",)

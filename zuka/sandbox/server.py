@@ -58,9 +58,15 @@ class Box:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.stop.wait(), timeout=0.5)
         await asyncio.sleep(0.05)  # the client that said `poweroff` hears that it was done
-        listener.close()
+        port = listener.get_port()
         if self.home.root.exists():
-            self._announce("off", listener.get_port())
+            # Nobody may switch the box on while its last processes are being killed.
+            with self.home.lock.open("a") as lock:
+                await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
+                listener.close()
+                kill_all(self.home.root)
+                self._announce("off", port)
+                os._exit(0)
         kill_all(self.home.root)
         os._exit(0)
 
