@@ -89,5 +89,6 @@ class Env(Stage):
                 python=shlex.quote(self.python),
                 requirements=shlex.quote(self._lines(site)),
             )
-            yield start_run(self._run(site), command, makes=self._place(site), again=True)
+            run, place = self._run(site), self._place(site)
+            yield start_run(run, command, makes=place, again=True, shown="venv and pip install")
         yield Follow(self._run(site))

@@ -91,11 +91,9 @@ class Provision(Stage):
 
 
 def _words(name: str) -> list[str]:
-    """Return a model's name as words, without the maker's and without the form of the card."""
-    words = re.findall(r"[a-z]+|\d+[a-z]*", name.lower())
-    noise = {"nvidia", "geforce", "tesla", "graphics", "device", "pcie", "sxm", "gb"}
-    sizes = re.findall(r"(\d+)\s*gb", name.lower())
-    return [w for w in words if w not in noise and w.removesuffix("gb") not in sizes]
+    """Return a model's name as words, without the maker's, the card's form and its memory."""
+    bare = re.sub(r"\b(nvidia|geforce|tesla|pcie|sxm\d?|hbm\d?e?|\d+ ?gb)\b", " ", name.lower())
+    return re.findall(r"[a-z]+|\d+", bare)
 
 
 def _number(text: str) -> float:

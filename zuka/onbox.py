@@ -32,6 +32,7 @@ def start_run(  # noqa: PLR0913 - all that a run is
     checkpoint: str = "",
     makes: str = "",
     again: bool = False,
+    shown: str = "",
 ) -> Run:
     """
     Start a run that lives on the box on its own, once: a live one is left alone.
@@ -47,7 +48,7 @@ def start_run(  # noqa: PLR0913 - all that a run is
     once = "again" if again else ""
     arguments = (script("supervise.sh"), run, command, resume, checkpoint, code, makes, once)
     paths = (str(len(path)), *path)
-    return _run("start.sh", *arguments, *paths, *pairs, shown=f"start run {run}: {command}")
+    return _run("start.sh", *arguments, *paths, *pairs, shown=f"start run {run}: {shown or command}")
 
 
 def _run(name: str, *arguments: str, shown: str) -> Run:

@@ -1,0 +1,147 @@
+"""Rules that every stage kind keeps, ours and a user's; nothing here names a kind."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zuka import kinds, testing
+from zuka.stage import Product, Stage
+
+ROOT = Path(__file__).parent.parent
+NOTES = {"$schema", "$id", "title", "description", "default", "examples", "x-says", "x-leave"}
+CASES = sorted((ROOT / "tests" / "cases").glob("*/*.yaml"))
+NAMES = kinds.names(ROOT)
+
+
+def _parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield schema
+    for part in schema.get("properties", {}).values():
+        yield from _parts(part)
+    if isinstance(schema.get("items"), dict):
+        yield from _parts(schema["items"])
+
+
+def _case(path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = yaml.safe_load(path.read_text())
+    return value
+
+
+def test_code_and_schema_come_in_pairs() -> None:
+    """Every file in tasks/ has its twin in schemas/, by name."""
+    code = {path.stem for path in (ROOT / "tasks").glob("*.py")}
+    schemas = {path.name.partition(".")[0] for path in (ROOT / "schemas").glob("*.json")}
+
+    assert code == schemas - {"recipe", "machines"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryKind:
+    """The contract of a kind."""
+
+    def test_schema_is_a_schema(self, name: str) -> None:
+        """The schema itself is valid draft-07, the newest that editors read."""
+        schema = kinds.find(name, ROOT).schema
+
+        assert "http://json-schema.org/draft-07/schema#" == schema["$schema"]
+        jsonschema.Draft7Validator.check_schema(schema)
+
+    def test_schema_has_no_unknown_words(self, name: str) -> None:
+        """A mistyped keyword checks nothing; JSON Schema itself lets it pass."""
+        known = {*jsonschema.Draft7Validator.VALIDATORS, *NOTES}
+        schema = kinds.find(name, ROOT).schema
+
+        assert set() == {word for part in _parts(schema) for word in part} - known
+
+    def test_fields_are_the_schema_keys(self, name: str) -> None:
+        """The class and the schema name the same keys."""
+        kind = kinds.find(name, ROOT)
+
+        assert set(kind.schema["properties"]) == {f.name for f in dataclasses.fields(kind.cls)}
+
+    def test_keys_without_a_default_are_required(self, name: str) -> None:
+        """A stage can be made from the required keys alone, and with the schema's defaults."""
+        kind = kinds.find(name, ROOT)
+        properties = kind.schema["properties"]
+        free = {key for key, spec in properties.items() if "default" not in spec}
+
+        assert free == set(kind.schema.get("required", []))
+        for field in dataclasses.fields(kind.cls):
+            if field.default is not dataclasses.MISSING:
+                assert field.default == kinds.frozen(properties[field.name]["default"])
+
+    def test_everything_is_described(self, name: str) -> None:
+        """A user can read what the kind and each key mean, the same words everywhere."""
+        kind = kinds.find(name, ROOT)
+
+        assert kind.doc.partition("\n")[0].replace("`", "'") == kind.schema["description"]
+        for key, spec in kind.schema["properties"].items():
+            assert spec.get("description"), key
+
+    def test_imports_the_contract_alone(self, name: str) -> None:
+        """A kind needs nothing of zuka but zuka.stage, so that a user's can do as much."""
+        lines = kinds.find(name, ROOT).source.read_text().splitlines()
+        ours = [line for line in lines if line.startswith(("from zuka", "import zuka"))]
+
+        assert {"from zuka.stage"} == {line.partition(" import")[0] for line in ours}
+
+    def test_has_a_current_and_a_stale_case(self, name: str) -> None:
+        """Both answers of explain are shown by a case file; a product's first is the engine's."""
+        said = {bool(_case(path)["explain"]) for path in CASES if path.parent.name == name}
+        is_product = issubclass(kinds.find(name, ROOT).cls, Product)
+
+        assert ({True} if is_product else {True, False}) == said
+
+    def test_a_current_stage_plans_nothing(self, name: str) -> None:
+        """Where nothing is to be explained, nothing is to be done."""
+        for case in (_case(path) for path in CASES if path.parent.name == name):
+            assert case["explain"] or not case["plan"]
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_case(path: Path, tmp_path: Path) -> None:
+    """A case file says what a kind asks, explains and does, given the box's replies."""
+    case = _case(path)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    got = testing.replay(kinds.find(path.parent.name, ROOT), case, folder)
+
+    assert {key: case[key] for key in got} == got
+
+
+@given(state=st.dictionaries(st.text(), st.one_of(st.none(), st.text())))
+def test_equal_states_are_explained_by_nothing(state: dict[str, str | None]) -> None:
+    """No lines means up to date, whatever the facts are called."""
+    assert [] == list(Stage().explain(state, dict(state)))
+
+
+CARDS = [
+    ("RTX 4090", "NVIDIA GeForce RTX 4090", True),
+    ("4090", "NVIDIA GeForce RTX 4090", False),
+    ("RTX 4090", "NVIDIA GeForce RTX 4090 D", False),
+    ("RTX4090", "NVIDIA GeForce RTX 4090", True),
+    ("A100", "NVIDIA A100-SXM4-80GB", True),
+    ("A100 80GB", "NVIDIA A100-SXM4-40GB", True),
+    ("A100", "NVIDIA A100-PCIE-40GB", True),
+    ("A100", "NVIDIA A800-SXM4-80GB", False),
+    ("H100", "NVIDIA H100 80GB HBM3", True),
+    ("V100", "Tesla V100-SXM2-32GB", True),
+    ("RTX 2080", "NVIDIA GeForce RTX 2080 Ti", False),
+]
+
+
+@pytest.mark.parametrize(("ordered", "found", "same"), CARDS)
+def test_models_are_compared_exactly(tmp_path: Path, ordered: str, found: str, *, same: bool) -> None:
+    """A model is the same under its maker's long name, and no other model is."""
+    case = {"params": {"gpu": {"name": ordered}}, "replies": [{"out": f"{found}, 8192\n"}, {}, {}]}
+    got = testing.replay(kinds.find("provision", ROOT), case, tmp_path)
+
+    assert same == (not got["explain"])
