@@ -25,6 +25,7 @@ from zuka.transfer import FileRecord
 
 _LOOK_TAKES = 120.0
 _LOGIN_TAKES = 30.0
+_LONGEST_LINE = 1 << 16
 _TAIL = 20
 """Lines of a failed command's output that are shown."""
 
@@ -191,13 +192,14 @@ class SshHost:
 
     def _follow(self, step: Follow, watch: Watch) -> None:
         """Show a run's log from its first byte until it ends, through lost connections."""
-        offset, lost_since = 0, 0.0
+        log, lost_since = _Log(watch), 0.0
         deadline = time.monotonic() + step.within if step.within else float("inf")
         while True:
             mark = shell.new_mark()
-            run = Run(("sh", "-c", script("follow.sh"), "zuka", step.run, str(offset), mark))
+            before = log.count
+            run = Run(("sh", "-c", script("follow.sh"), "zuka", step.run, str(before), mark))
             try:
-                came, ended = self._follow_once(run, mark, watch, deadline)
+                ended = self._follow_once(run, _Framing(mark, log), deadline)
             except HostError:
                 lost_since = lost_since or time.monotonic()
                 if time.monotonic() - lost_since > self._patience:
@@ -210,9 +212,8 @@ class SshHost:
                 raise StageError(
                     f"run {step.run} takes longer than {step.within:.0f} s", hint="see its log"
                 )
-            if came:
+            if log.count > before:
                 lost_since = 0.0
-            offset += came
             lost_since = lost_since or time.monotonic()
             if time.monotonic() - lost_since > self._patience:
                 raise HostError(
@@ -221,21 +222,17 @@ class SshHost:
                 )
             time.sleep(0.2)
 
-    def _follow_once(
-        self, run: Run, mark: str, watch: Watch, deadline: float
-    ) -> tuple[int, bool]:
-        """Return how many bytes of the log came, and whether the run ended."""
+    def _follow_once(self, run: Run, framing: _Framing, deadline: float) -> bool:
+        """Follow until the run ends, or the connection does; tell whether the run did."""
         self._ensure_master()
-        lines = _Lines(mark, watch)
-        with _as_file(shell.stream(run, mark, None)) as text, self._client(
+        with _as_file(shell.stream(run, framing.mark, None)) as text, self._client(
             shell.SHELL, stdin=text
         ) as client:
             for block in _blocks(client, deadline):
-                lines.take(block)
-                if lines.ended:
+                framing.take(block)
+                if framing.ended:
                     break
-            client.kill()
-        return lines.count, lines.ended
+        return framing.ended
 
     # -- the connection
 
@@ -278,7 +275,7 @@ class SshHost:
                     "'ssh' is not installed here", hint="apt install openssh-client, or the like"
                 ) from None
             errors.seek(0)
-            said = shell.clean(errors.read().decode(errors="replace").replace("\r", ""))
+            said = shell.clean_lines(errors.read().decode(errors="replace"))
         if done.returncode and not self._socket.exists():
             raise diagnosis.explain(said, self._machine.name, self._keys(said))
 
@@ -286,7 +283,7 @@ class SshHost:
         machine = self._machine
         settings = [
             "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3",
-            f"ControlPath={self._socket}", f"UserKnownHostsFile={self._known_hosts}",
+            f"ControlPath={self._socket}", f"UserKnownHostsFile={_word(self._known_hosts)}",
             "GlobalKnownHostsFile=/dev/null", "StrictHostKeyChecking=accept-new",
             f"HostKeyAlias=zuka-{machine.name}", "HashKnownHosts=no", "UpdateHostKeys=no",
             "ForwardAgent=no", "ForwardX11=no", "RequestTTY=no", "EscapeChar=none",
@@ -294,7 +291,7 @@ class SshHost:
             *more,
         ]
         if machine.key:
-            settings += [f"IdentityFile={machine.key}", "IdentitiesOnly=yes"]
+            settings += [f"IdentityFile={_word(machine.key)}", "IdentitiesOnly=yes"]
         options = [part for setting in settings for part in ("-o", setting)]
         options += ["-p", str(machine.port)] if machine.port else []
         options += ["-l", machine.user] if machine.user else []
@@ -327,7 +324,7 @@ class SshHost:
     def _stderr(self, client: subprocess.Popen[bytes]) -> str:
         errors: IO[bytes] = client.errors  # type: ignore[attr-defined]
         errors.seek(0)
-        return shell.clean(errors.read(1 << 16).decode(errors="replace").replace("\r", "").strip())
+        return shell.clean_lines(errors.read(1 << 16).decode(errors="replace"))
 
     def _diagnosed(self, client: subprocess.Popen[bytes]) -> HostError:
         return diagnosis.explain(self._stderr(client), self._machine.name)
@@ -393,39 +390,47 @@ class _Framed:
         return int(code) if code.isdigit() else None
 
 
-class _Lines:
-    """A run's log as it comes: lines for the watch, the count of bytes, the mark of the end."""
+class _Log:
+    """A run's log as it comes, over as many connections as it takes: lines, and their bytes."""
 
-    def __init__(self, mark: str, watch: Watch) -> None:
-        self._begin, self._end = f"{mark} begin\n".encode(), f"\n{mark} ".encode()
+    def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._held = b""
         self._line = b""
-        self._begun = False
         self.count = 0
+
+    def take(self, block: bytes) -> None:
+        """Take the next bytes and show the lines that are whole."""
+        self.count += len(block)
+        *lines, rest = (self._line + block).replace(b"\r", b"\n").split(b"\n")
+        self._line = rest[-_LONGEST_LINE:]
+        for line in lines:
+            self._watch.log(shell.clean(line.decode("utf-8", "replace")))
+
+
+class _Framing:
+    """One connection's share of a log: from the mark of its beginning to that of the end."""
+
+    def __init__(self, mark: str, log: _Log) -> None:
+        self.mark = mark
+        self._begin, self._end = f"{mark} begin\n".encode(), f"\n{mark} ".encode()
+        self._log = log
+        self._held = b""
+        self._begun = False
         self.ended = False
 
     def take(self, block: bytes) -> None:
         """Take the next bytes; hold back what may be the beginning of the mark."""
         self._held += block
         if not self._begun:
-            before, found, after = self._held.partition(self._begin)
+            _, found, after = self._held.partition(self._begin)
             if not found:
                 return
             self._begun, self._held = True, after
-            del before
         stop = self._held.find(self._end)
         self.ended = stop >= 0 and b"\n" in self._held[stop + 1 :]
         safe = stop if stop >= 0 else max(0, len(self._held) - len(self._end))
-        self._show(self._held[:safe])
-        self.count += safe
+        self._log.take(self._held[:safe])
         self._held = self._held[safe:]
-
-    def _show(self, block: bytes) -> None:
-        *lines, self._line = (self._line + block).replace(b"\r", b"\n").split(b"\n")
-        self._line = self._line[-(1 << 16) :]
-        for line in lines:
-            self._watch.log(shell.clean(line.decode("utf-8", "replace")))
 
 
 def _blocks(client: subprocess.Popen[bytes], deadline: float) -> Iterator[bytes]:
@@ -472,6 +477,12 @@ def _box_id(text: str) -> str | None:
         return None
     found = value.get("id") if isinstance(value, dict) else None
     return shell.clean(found)[:64] if isinstance(found, str) else None
+
+
+def _word(path: Path) -> str:
+    """Return a path as one word of ssh's own configuration language."""
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{text}"'
 
 
 def _short(text: str) -> str:

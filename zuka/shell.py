@@ -132,5 +132,10 @@ def clean(text: str) -> str:
     return "".join(c if c == "\t" or not _is_control(c) else "?" for c in text)
 
 
+def clean_lines(text: str) -> str:
+    """Return text of several lines as it may be shown."""
+    return "\n".join(map(clean, text.replace("\r", "").strip().split("\n")))
+
+
 def _is_control(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")

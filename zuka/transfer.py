@@ -138,11 +138,15 @@ def _list(archive: tarfile.TarFile, member: tarfile.TarInfo) -> dict[str, str]:
     for line in file.read().decode("utf-8", "surrogateescape").split("\n"):
         match = re.fullmatch(r"(\\?)([0-9a-f]{64}) [ *](.+)", line)
         if match:
-            name = match[3].replace("\\n", "\n").replace("\\\\", "\\") if match[1] else match[3]
+            name = re.sub(r"\\(.)", _unescaped, match[3]) if match[1] else match[3]
             found[_inside(name)] = match[2]
     if not found:
         raise StageError("the box sent an empty list of digests")
     return found
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return {"n": "\n", "r": "\r"}.get(match[1], match[1])
 
 
 def _inside(name: str) -> str:

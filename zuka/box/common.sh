@@ -52,6 +52,10 @@ state() {
     fi
 }
 
+checksum() {
+    if command -v cksum >/dev/null 2>&1; then cksum; else md5sum; fi
+}
+
 # One line that changes when anything under a folder does: kinds, modes, sizes, names, links.
 # Times are left out, since a copy changes them, and what Python writes beside its sources.
 listing() {
@@ -60,7 +64,7 @@ listing() {
         find . -name __pycache__ -prune -o ! -name '*.pyc' ! -name . -exec ls -dln {} + 2>/dev/null |
             awk '{ if (substr($1, 1, 1) != "-") $5 = 0; $2 = $3 = $4 = $6 = $7 = $8 = ""
                    $1 = substr($1, 1, 10); print }' |
-            sort | cksum
+            sort | checksum
     )
 }
 
