@@ -9,6 +9,7 @@ import secrets
 import selectors
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ class SshHost:
         self._socket = _socket_folder() / _short(f"{state}\0{machine}")
         self._id = secrets.token_hex(8)
         self._clients: set[subprocess.Popen[bytes]] = set()
+        self._opening = threading.Lock()
 
     # -- what is asked and done
 
@@ -257,8 +259,11 @@ class SshHost:
         raise AssertionError
 
     def _ensure_master(self) -> None:
-        if self._socket.exists():
-            return
+        with self._opening:  # of two first calls, the second would connect on its own
+            if not self._socket.exists():
+                self._open_master()
+
+    def _open_master(self) -> None:
         self._known_hosts.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile() as errors:
             # All its ends are files: a master keeps what it was given for as long as it lives.

@@ -32,7 +32,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How the box is: "never", "on", "off" or "preempted"."""
+    """How the box is: "never", "on", "stopping", "off" or "preempted"."""
 
     state: str
     port: int = 0
@@ -114,8 +114,9 @@ def _state(home: Home) -> State:
     if value is None:
         return State("never")
     found = State(value["state"], value["port"], value["pid"], value["since"])
-    if found.state == "on" and not _lives(found.pid, value["born"]):
-        return State("preempted", found.port, 0, found.since)
+    if found.state in ("on", "stopping") and not _lives(found.pid, value["born"]):
+        dead = "preempted" if found.state == "on" else "off"
+        return State(dead, found.port, 0, found.since)
     return found
 
 
@@ -142,7 +143,8 @@ def _machine(home: Home) -> Machine:
 def _start(home: Home, folder: Path | None) -> None:
     """Start the server when it is not on; raise HostError when it does not come up."""
     home.set_programs(folder)
-    now = _state(home)
+    while (now := _state(home)).state == "stopping":
+        time.sleep(0.02)
     if now.state == "on":
         return
     home.furnish()

@@ -59,18 +59,15 @@ class Box:
                 await asyncio.wait_for(self.stop.wait(), timeout=0.5)
         await asyncio.sleep(0.05)  # the client that said `poweroff` hears that it was done
         port = listener.get_port()
-        if self.home.root.exists():
-            # Nobody may switch the box on while its last processes are being killed.
-            with self.home.lock.open("a") as lock:
-                await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
-                listener.close()
-                kill_all(self.home.root)
-                self._announce("off", port)
-                os._exit(0)
+        self._announce("stopping", port)
+        listener.close()
         kill_all(self.home.root)
+        self._announce("off", port)
         os._exit(0)
 
     def _announce(self, state: str, port: int) -> None:
+        if not self.home.root.exists():
+            return  # the box's folder was deleted, and is not to be made again
         born = psutil.Process().create_time()
         facts = {"format": 1, "state": state, "port": port, "pid": os.getpid(), "born": born}
         write_json(self.home.state, {**facts, "since": time.time()})
