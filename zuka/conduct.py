@@ -19,7 +19,7 @@ _YOUNG = 0.02
 """Seconds; a file that changed just now could change again within one tick of its clock."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Conduct:
     """How a run of one recipe is conducted; the reporter calls it in the order of its methods."""
 
@@ -49,7 +49,9 @@ class Conduct:
         self.session.grounds.journal.compact()
         needed, recipe = self.session.survey.needed, self.session.recipe
         count = f"{len(needed)} of {len(recipe.stages)} stages to look at"
-        return f"{self.name}: {count}, on {recipe.machine.name}"
+        own = sorted({placed.kind.name for placed in recipe.stages if placed.kind.own})
+        said = f"; the project's own: {', '.join(own)}" if own else ""
+        return f"{self.name}: {count}, on {recipe.machine.name}{said}"
 
     def begin_stage(self, name: str) -> str:
         """Note that a stage is at work; return why."""
@@ -96,13 +98,22 @@ class Conduct:
         now = survey(self.session.grounds, self.session.recipe)
         if now.needed and not self._whole:
             return f"{self.name}: done what was named; {len(now.needed)} stages wait"
+        left = [name for name in now.needed if not self._is_done(name, now)]
+        if left:
+            why = now.needed[left[0]]
+            return f"{self.name}: more to do already ({left[0]}: {why}); run it again"
         if now.needed:
-            first = next(iter(now.needed.items()))
-            return f"{self.name}: more to do already ({first[0]}: {first[1]}); run it again"
+            return f"{self.name}: done; only the box can prove it, so it is asked each time"
         text = _home(self.name, now)
         if self._whole:
             self._keep_verdict(now, f"{self.name}: nothing to do; {text}\n")
         return f"{self.name}: {'done' if self.reasons else 'nothing to do'}; {text}"
+
+    def _is_done(self, name: str, now: Survey) -> bool:
+        """Tell whether this run has done a stage, as it stands now."""
+        same = now.stages[name].site.fingerprint == self.session.fingerprint(name)
+        role = now.stages[name].placed.stage.role
+        return same and role != "product" and self.session.is_settled(name)
 
     def _failed(self) -> str:
         dues = self.session.grounds.dues(self.name).read(self.session.survey.dues)

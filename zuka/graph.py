@@ -9,7 +9,7 @@ from typing import Any
 
 from zuka import compiled
 from zuka.conduct import Conduct
-from zuka.errors import Error
+from zuka.errors import Error, RecipeError
 from zuka.reporter import Reporter
 from zuka.session import Session
 from zuka.ui import complain
@@ -28,6 +28,9 @@ DOIT_CONFIG = {
 def task_recipes() -> Iterator[dict[str, Any]]:
     """Yield a group for each recipe, and a task for each of its stages."""
     try:
+        if not any(Path("recipes").glob("*.yaml")):
+            text = "no recipe here: there is no recipes/*.yaml"
+            raise RecipeError(text, hint="zuka init makes one")
         for path in wanted(Path("recipes"), sys.argv[1:]):
             given = variables()
             recipe = compiled.load(path, Path.cwd(), given)

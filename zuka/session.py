@@ -35,7 +35,7 @@ class Answer:
     """The box was told to go before, and does not answer any more."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Session:
     """
     A run of one recipe, or a question about it.

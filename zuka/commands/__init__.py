@@ -77,6 +77,13 @@ def parser(name: str, command: ModuleType) -> argparse.ArgumentParser:
 
 def run_doit(arguments: list[str]) -> int:
     """Hand the arguments to doit, with the recipes of this project as its tasks."""
+    from pathlib import Path
+
+    from zuka.asking import recipe_path
+
+    named = [a for a in arguments[1:] if a[:1].isalpha() and "=" not in a]
+    for argument in named if arguments[0] == "run" else []:
+        recipe_path(Path.cwd(), argument)  # doit's own words for a mistyped name have no hint
     from doit.cmd_base import ModuleTaskLoader
     from doit.doit_cmd import DoitMain
 

@@ -30,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files that are not there yet, and say which."""
     project: Path = arguments.folder
     has_job = any(path.name != "dodo.py" for path in project.glob("*.py"))
-    for template in sorted(path for path in _TEMPLATES.rglob("*") if path.is_file()):
+    found = (path for path in _TEMPLATES.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    for template in sorted(found):
         name = template.relative_to(_TEMPLATES).as_posix()
         if name in _JOB and has_job:
             continue
