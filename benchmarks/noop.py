@@ -43,8 +43,9 @@ def demo(where: Path) -> Path:
     """Return a project of eleven stages that has run."""
     project = where / "demo"
     shutil.copytree(ROOT / "zuka" / "templates", project)
-    subprocess.run([str(BIN / "zuka"), "run", "train"], cwd=project, check=True,
-                   stdout=subprocess.DEVNULL)  # fmt: skip
+    subprocess.run(
+        [str(BIN / "zuka"), "run", "train"], cwd=project, check=True, stdout=subprocess.DEVNULL
+    )
     return project
 
 
@@ -71,8 +72,9 @@ def many(where: Path) -> tuple[Path, Path]:
     shutil.copytree(project / "in", made / "in")
     (made / "Makefile").write_text("\n".join(rules) + "\n")
     subprocess.run(["make", "-s"], cwd=made, check=True)
-    subprocess.run([str(BIN / "zuka"), "run", "train"], cwd=project, check=True,
-                   stdout=subprocess.DEVNULL)  # fmt: skip
+    subprocess.run(
+        [str(BIN / "zuka"), "run", "train"], cwd=project, check=True, stdout=subprocess.DEVNULL
+    )
     return project, made
 
 
@@ -135,9 +137,11 @@ def main() -> int:
         found = least(ways, dict(os.environ))
         bare, doits = found["python -c pass"], found["python -c 'import doit.doit_cmd'"]
         for way, time in found.items():
-            print(f"{way:<34} {time:7.1f} ms   {time / bare:5.2f} x pass   {time / doits:5.2f} x doit")
+            ratios = f"{time / bare:5.2f} x pass   {time / doits:5.2f} x doit"
+            print(f"{way:<34} {time:7.1f} ms   {ratios}")
         print(f"zuka / python -c pass              {found['zuka run train'] / bare:.2f}  (goal 2)")
-        print(f"doit run / import doit.doit_cmd    {found['doit run train'] / doits:.2f}  (goal 1.15)")
+        ratio = found["doit run train"] / doits
+        print(f"doit run / import doit.doit_cmd    {ratio:.2f}  (goal 1.15)")
         ratio = found[f"zuka, {STAGES} stages"] / found[f"make, {STAGES} rules"]
         print(f"zuka / make, {STAGES} stages         {ratio:.2f}  (goal 0.33)")
         command = [python, "-X", "importtime", zuka, "run", "train"]

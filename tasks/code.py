@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from zuka.stage import Push, Reply, Run, Site, Stage, State, Step, Tree, tree_state
 
 _DOCUMENTATION = (
-    "*.md", "*.rst", "LICENSE*", "COPYING*", "AUTHORS*", "/docs/", ".gitignore", ".gitattributes",
-    ".editorconfig", ".github/", "/requirements*.txt",
+    "*.md",
+    "*.rst",
+    "LICENSE*",
+    "COPYING*",
+    "AUTHORS*",
+    "/docs/",
+    ".gitignore",
+    ".gitattributes",
+    ".editorconfig",
+    ".github/",
+    "/requirements*.txt",
 )
 """What travels with the code but makes no other program of it: env answers for requirements."""
 _WORKFLOW = ("/dodo.py", "/machines.yaml", "/recipes/*.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import shutil
@@ -120,7 +121,7 @@ class SshdBox:
         self.root, self.home = root, root / "home"
         self.env: dict[str, str] = {}
         self.port = _free_port()
-        self.sockets = Path(f"/tmp/zt-{os.getpid()}-{self.port}")  # noqa: S108 - short
+        self.sockets = Path(f"/tmp/zt-{os.getpid()}-{self.port}")
         self._server: subprocess.Popen[bytes] | None = None
         for folder in (root, self.home, root / "bin", self.sockets):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -184,11 +185,11 @@ class SshdBox:
             children = psutil.Process(self._server.pid).children(recursive=True)
         except psutil.Error:
             children = []
-        for process in [*children, *([self._server] if self._server.poll() is None else [])]:
-            try:
-                process.send_signal(number)
-            except (psutil.Error, OSError):
-                continue
+        for child in children:
+            with contextlib.suppress(psutil.Error):
+                child.send_signal(number)
+        if self._server.poll() is None:
+            self._server.send_signal(number)
         self._server.wait(timeout=10)
         for child in children:
             try:
@@ -201,9 +202,13 @@ class SshdBox:
         python = shutil.which("python3") or ""
         folder = Path(python).resolve().parent
         own = {
-            "HOME": str(self.home), "USER": getpass.getuser(), "SHELL": "/bin/sh",
+            "HOME": str(self.home),
+            "USER": getpass.getuser(),
+            "SHELL": "/bin/sh",
             "PATH": f"{self.root}/bin:{folder}:/usr/local/bin:/usr/bin:/bin",
-            "TMUX_TMPDIR": str(self.sockets), MARK: str(self.root), "LANG": "C.UTF-8",
+            "TMUX_TMPDIR": str(self.sockets),
+            MARK: str(self.root),
+            "LANG": "C.UTF-8",
         }
         shared = {name: os.environ[name] for name in os.environ if name.startswith(SHARED)}
         words = " ".join(_quoted(f"{name}={value}") for name, value in {**shared, **own}.items())

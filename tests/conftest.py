@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.boxes import Box, SandboxBox, SshdBox
 from tests.project import Project
 
@@ -37,9 +38,7 @@ def box(
 
 
 @pytest.fixture
-def sandbox_box(
-    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Box]:
+def sandbox_box(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
     """Return the sandbox, which is off."""
     made = make_box("sandbox", tmp_path, folder, monkeypatch)
     yield made
@@ -85,7 +84,9 @@ def _masters() -> Iterator[None]:
         with contextlib.suppress(subprocess.TimeoutExpired):
             subprocess.run(
                 ["ssh", "-S", str(socket), "-O", "exit", "nobody"],
-                capture_output=True, check=False, timeout=5,
+                capture_output=True,
+                check=False,
+                timeout=5,
             )
 
 

@@ -17,8 +17,19 @@ import yaml
 from tests.boxes import Box
 
 ROOT = Path(__file__).parent.parent
-STAGES = ("keys", "provision", "upload", "code", "env", "smoke", "train", "fetch", "clean",
-          "snapshot", "poweroff")  # fmt: skip
+STAGES = (
+    "keys",
+    "provision",
+    "upload",
+    "code",
+    "env",
+    "smoke",
+    "train",
+    "fetch",
+    "clean",
+    "snapshot",
+    "poweroff",
+)
 _SPY = """#!/bin/sh
 printf '%s\\n' "$*" >>{log}
 exec {ssh} "$@"
@@ -98,15 +109,24 @@ class Project:
         path = os.pathsep.join([str(self.folder.parent / "spy"), os.environ["PATH"]])
         python = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
         return {
-            **os.environ, "PATH": path, "PYTHONPATH": python, **self.box.env, **self.extra,
+            **os.environ,
+            "PATH": path,
+            "PYTHONPATH": python,
+            **self.box.env,
+            **self.extra,
         }
 
     def start(self, *arguments: str, doit: bool = False) -> subprocess.Popen[str]:
         """Start a command of zuka's, or of doit's."""
         module = "doit" if doit else "zuka"
         return subprocess.Popen(
-            [sys.executable, "-m", module, *arguments], cwd=self.folder, env=self.environment,
-            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [sys.executable, "-m", module, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
 
     def zuka(self, *arguments: str, doit: bool = False, timeout: float = 120) -> Done:

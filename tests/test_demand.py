@@ -71,9 +71,7 @@ def test_answers_let_go(as_asked: tuple[str, ...], needed: tuple[str, ...]) -> N
 
 def test_a_chain_of_thousands_is_no_trouble() -> None:
     """A recipe of 5,000 stages, each on the one before, is decided without recursion."""
-    chain = [
-        Standing(f"s{n}", "groundwork", (f"s{n - 1}",) if n else (), "") for n in range(5000)
-    ]
+    chain = [Standing(f"s{n}", "groundwork", (f"s{n - 1}",) if n else (), "") for n in range(5000)]
     stages = [*chain, Standing("fetch", "product", ("s4999",), "no results")]
 
     assert 5001 == len(demand(stages))

@@ -23,10 +23,12 @@ def test_compacting_keeps_the_newest_of_each(tmp_path: Path) -> None:
     """A large journal shrinks to the last event of each sort and task."""
     journal = Journal(tmp_path / "journal.jsonl")
     filler = "x" * 1000
-    journal.path.write_text("".join(
-        f'{{"at": {n}, "event": "done", "task": "train:t{n % 3}", "filler": "{filler}"}}\n'
-        for n in range(1100)
-    ))
+    journal.path.write_text(
+        "".join(
+            f'{{"at": {n}, "event": "done", "task": "train:t{n % 3}", "filler": "{filler}"}}\n'
+            for n in range(1100)
+        )
+    )
     journal.compact()
 
     assert {"train:t0": 1098, "train:t1": 1099, "train:t2": 1097} == {

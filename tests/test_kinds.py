@@ -139,7 +139,9 @@ CARDS = [
 
 
 @pytest.mark.parametrize(("ordered", "found", "same"), CARDS)
-def test_models_are_compared_exactly(tmp_path: Path, ordered: str, found: str, *, same: bool) -> None:
+def test_models_are_compared_exactly(
+    tmp_path: Path, ordered: str, found: str, *, same: bool
+) -> None:
     """A model is the same under its maker's long name, and no other model is."""
     case = {"params": {"gpu": {"name": ordered}}, "replies": [{"out": f"{found}, 8192\n"}, {}, {}]}
     got = testing.replay(kinds.find("provision", ROOT), case, tmp_path)

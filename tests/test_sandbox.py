@@ -31,17 +31,23 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def options(machine: Machine, folder: Path, *more: str) -> list[str]:
     """Return ssh's options for a box."""
     settings = [
-        f"IdentityFile={machine.key}", "IdentitiesOnly=yes", "BatchMode=yes", "LogLevel=ERROR",
-        f"UserKnownHostsFile={folder}/known", "StrictHostKeyChecking=accept-new", *more,
-    ]  # fmt: skip
+        f"IdentityFile={machine.key}",
+        "IdentitiesOnly=yes",
+        "BatchMode=yes",
+        "LogLevel=ERROR",
+        f"UserKnownHostsFile={folder}/known",
+        "StrictHostKeyChecking=accept-new",
+        *more,
+    ]
     return [part for setting in settings for part in ("-o", setting)]
 
 
-def ssh(machine: Machine, folder: Path, command: str, **given: object) -> subprocess.CompletedProcess[bytes]:
+def ssh(
+    machine: Machine, folder: Path, command: str, *, stdin: bytes = b"", more: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[bytes]:
     """Run a command in the box."""
-    more = given.pop("more", ())
-    argv = ["ssh", *options(machine, folder, *more), "-p", str(machine.port), "127.0.0.1", command]  # type: ignore[misc]
-    return subprocess.run(argv, capture_output=True, check=False, timeout=30, **given)  # type: ignore[call-overload,no-any-return]
+    argv = ["ssh", *options(machine, folder, *more), "-p", str(machine.port), "127.0.0.1", command]
+    return subprocess.run(argv, capture_output=True, check=False, timeout=30, input=stdin)
 
 
 def test_commands_run_in_its_own_home(project: Path) -> None:
@@ -50,8 +56,9 @@ def test_commands_run_in_its_own_home(project: Path) -> None:
     assert 37 == ssh(box, project, "exit 37").returncode
     assert 0 != ssh(box, project, "kill -TERM $$").returncode
     blob = bytes(range(256)) * 4000
-    assert blob == ssh(box, project, "cat", input=blob).stdout
-    assert (b"out\n", b"err\n") == ((done := ssh(box, project, "echo out; echo err >&2")).stdout, done.stderr)
+    assert blob == ssh(box, project, "cat", stdin=blob).stdout
+    done = ssh(box, project, "echo out; echo err >&2")
+    assert (b"out\n", b"err\n") == (done.stdout, done.stderr)
     home = sandbox.home_of(project)
     assert f"{home.disk}\n" == ssh(box, project, "echo $HOME; true").stdout.decode()
     path = ssh(box, project, "echo $PATH").stdout.decode()
@@ -82,7 +89,8 @@ def test_files_travel_by_every_road(project: Path) -> None:
 def test_a_key_that_it_does_not_know_is_refused(project: Path) -> None:
     """Only the console's key, and what stands in its authorized_keys."""
     box = sandbox.rent(project)
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(project / "other")], check=True)
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(project / "other")]
+    subprocess.run(make, check=True)
     other = Machine("other", "127.0.0.1", box.port, box.user, project / "other")
     assert 255 == ssh(other, project, "true").returncode
     folder = sandbox.home_of(project).disk / ".ssh"
@@ -95,7 +103,8 @@ def test_a_key_that_it_does_not_know_is_refused(project: Path) -> None:
 def test_preemption_kills_all_and_keeps_the_disk(project: Path) -> None:
     """Everything dies at once; it is not on again before somebody says so."""
     box = sandbox.rent(project)
-    ssh(box, project, "echo kept >file; (while :; do date +%N >beat; sleep 0.05; done) </dev/null >/dev/null 2>&1 &")
+    loop = "(while :; do date +%N >beat; sleep 0.05; done) </dev/null >/dev/null 2>&1 &"
+    ssh(box, project, f"echo kept >file; {loop}")
     beat = sandbox.home_of(project).disk / "beat"
     time.sleep(0.3)
     sandbox.preempt(project)
@@ -150,10 +159,15 @@ def test_two_that_rent_at_once_get_one_box(project: Path) -> None:
     """There is never more than one server of a box."""
     code = "from pathlib import Path; from zuka import sandbox; print(sandbox.rent(Path('.')).port)"
     runs = [
-        subprocess.Popen([sys.executable, "-c", code], cwd=project, stdout=subprocess.PIPE, text=True,
-                         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)})
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            cwd=project,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        )
         for _ in range(4)
-    ]  # fmt: skip
+    ]
     ports = {run.communicate(timeout=60)[0] for run in runs}
 
     assert 1 == len(ports)

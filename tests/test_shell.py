@@ -86,4 +86,4 @@ def test_terminal_escapes_are_harmless(raw: str, shown: str) -> None:
 @given(text=st.text())
 def test_nothing_dangerous_is_ever_shown(text: str) -> None:
     """Whatever a box prints, no control character but the tab is left."""
-    assert not [c for c in shell.clean(text) if ord(c) < 32 and c != "\t" or ord(c) == 127]
+    assert not [c for c in shell.clean(text) if (ord(c) < 32 and c != "\t") or ord(c) == 127]

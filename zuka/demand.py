@@ -92,4 +92,3 @@ def _goal(stage: Standing, proved: Collection[str]) -> str:
     if stage.role == "groundwork" and stage.name not in proved:
         return "nothing on the laptop proves it"
     return ""
-

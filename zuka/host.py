@@ -176,9 +176,10 @@ class SshHost:
         mark = shell.new_mark()
         run = Run(("sh", "-c", script("pack.sh"), "zuka", step.run, *step.paths))
         self._ensure_master()
-        with _as_file(shell.stream(run, mark, self._id)) as text, self._client(
-            shell.SHELL, stdin=text
-        ) as client:
+        with (
+            _as_file(shell.stream(run, mark, self._id)) as text,
+            self._client(shell.SHELL, stdin=text) as client,
+        ):
             assert client.stdout is not None
             source = _Framed(client.stdout, mark)
             if not source.begin():
@@ -227,9 +228,10 @@ class SshHost:
     def _follow_once(self, run: Run, framing: _Framing, deadline: float) -> bool:
         """Follow until the run ends, or the connection does; tell whether the run did."""
         self._ensure_master()
-        with _as_file(shell.stream(run, framing.mark, None)) as text, self._client(
-            shell.SHELL, stdin=text
-        ) as client:
+        with (
+            _as_file(shell.stream(run, framing.mark, None)) as text,
+            self._client(shell.SHELL, stdin=text) as client,
+        ):
             for block in _blocks(client, deadline):
                 framing.take(block)
                 if framing.ended:
@@ -270,8 +272,11 @@ class SshHost:
             try:
                 done = subprocess.run(
                     ["ssh", "-fN", "-M", *self._options("ControlPersist=120"), self._target()],
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                    timeout=_LOGIN_TAKES, check=False,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    timeout=_LOGIN_TAKES,
+                    check=False,
                 )
             except subprocess.TimeoutExpired:
                 raise diagnosis.explain("timed out", self._machine.name) from None
@@ -287,12 +292,25 @@ class SshHost:
     def _options(self, *more: str) -> list[str]:
         machine = self._machine
         settings = [
-            "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3",
-            f"ControlPath={self._socket}", f"UserKnownHostsFile={_word(self._known_hosts)}",
-            "GlobalKnownHostsFile=/dev/null", "StrictHostKeyChecking=accept-new",
-            f"HostKeyAlias=zuka-{machine.name}", "HashKnownHosts=no", "UpdateHostKeys=no",
-            "ForwardAgent=no", "ForwardX11=no", "RequestTTY=no", "EscapeChar=none",
-            "Compression=no", "LogLevel=ERROR", "PermitLocalCommand=no", "RemoteCommand=none",
+            "BatchMode=yes",
+            "ConnectTimeout=10",
+            "ServerAliveInterval=5",
+            "ServerAliveCountMax=3",
+            f"ControlPath={self._socket}",
+            f"UserKnownHostsFile={_word(self._known_hosts)}",
+            "GlobalKnownHostsFile=/dev/null",
+            "StrictHostKeyChecking=accept-new",
+            f"HostKeyAlias=zuka-{machine.name}",
+            "HashKnownHosts=no",
+            "UpdateHostKeys=no",
+            "ForwardAgent=no",
+            "ForwardX11=no",
+            "RequestTTY=no",
+            "EscapeChar=none",
+            "Compression=no",
+            "LogLevel=ERROR",
+            "PermitLocalCommand=no",
+            "RemoteCommand=none",
             *more,
         ]
         if machine.key:
@@ -310,7 +328,10 @@ class SshHost:
         """Run one command over the master; never over a connection of its own."""
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the client
         argv = [
-            "ssh", *self._options("ControlMaster=no", "ProxyCommand=false"), self._target(), command
+            "ssh",
+            *self._options("ControlMaster=no", "ProxyCommand=false"),
+            self._target(),
+            command,
         ]
         client = subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=errors)
         self._clients.add(client)
@@ -341,7 +362,9 @@ class SshHost:
         offered = re.search(r"(SHA256:\S+?)\.?(?:\s|$)", said)
         pinned = subprocess.run(
             ["ssh-keygen", "-lf", str(self._known_hosts)],
-            capture_output=True, text=True, check=False,
+            capture_output=True,
+            text=True,
+            check=False,
         ).stdout.split()
         if not offered or len(pinned) < 2:  # noqa: PLR2004 - bits, then the fingerprint
             return ""
@@ -358,8 +381,11 @@ class SshHost:
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(
                 ["ssh", "-O", "exit", *self._options(), self._target()],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                timeout=5, check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=5,
+                check=False,
             )
         self._socket.unlink(missing_ok=True)
 

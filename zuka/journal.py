@@ -28,9 +28,10 @@ class Journal:
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             # A kill in the middle of a write leaves a torn line: ours starts on a line of its own.
-            torn = os.fstat(descriptor).st_size and os.pread(
-                descriptor, 1, os.fstat(descriptor).st_size - 1
-            ) != b"\n"
+            torn = (
+                os.fstat(descriptor).st_size
+                and os.pread(descriptor, 1, os.fstat(descriptor).st_size - 1) != b"\n"
+            )
             os.write(descriptor, (b"\n" if torn else b"") + line.encode() + b"\n")
             os.fsync(descriptor)
         finally:

@@ -48,7 +48,8 @@ def start_run(  # noqa: PLR0913 - all that a run is
     once = "again" if again else ""
     arguments = (script("supervise.sh"), run, command, resume, checkpoint, code, makes, once)
     paths = (str(len(path)), *path)
-    return _run("start.sh", *arguments, *paths, *pairs, shown=f"start run {run}: {shown or command}")
+    shown = f"start run {run}: {shown or command}"
+    return _run("start.sh", *arguments, *paths, *pairs, shown=shown)
 
 
 def _run(name: str, *arguments: str, shown: str) -> Run:

@@ -98,9 +98,7 @@ class _Reading:
         self.reads: list[Path] = []
         self.variables = Variables()
 
-    def recipe(
-        self, name: str, path: Path, shown: str, overrides: Mapping[str, str]
-    ) -> Recipe:
+    def recipe(self, name: str, path: Path, shown: str, overrides: Mapping[str, str]) -> Recipe:
         frame = self._frame(path.resolve(), shown, ())
         if self.problems:
             raise self._all()
@@ -111,8 +109,13 @@ class _Reading:
             raise self._all()
         assert machine is not None  # else there is a problem
         return Recipe(
-            name, shown, machine, tuple(stages), self.variables.texts(),
-            tuple(dict.fromkeys(self.reads)), dict(self.variables.environment),
+            name,
+            shown,
+            machine,
+            tuple(stages),
+            self.variables.texts(),
+            tuple(dict.fromkeys(self.reads)),
+            dict(self.variables.environment),
         )
 
     def _all(self) -> Exception:

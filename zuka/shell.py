@@ -14,8 +14,8 @@ from zuka.steps import Reply, Run
 _HOME = 'cd "$HOME/.zuka" 2>/dev/null || cd "$HOME" || exit 97'
 _OWN_HOME = (
     'old=$(umask); umask 077; mkdir -p "$HOME/.zuka" && cd "$HOME/.zuka" || exit 97\n'
-    'if [ ! -f box.json ]; then\n'
-    "    printf '{\"format\": 1, \"id\": \"%s\"}\\n' {id} >.box.$$\n"
+    "if [ ! -f box.json ]; then\n"
+    '    printf \'{"format": 1, "id": "%s"}\\n\' {id} >.box.$$\n'
     "    ln .box.$$ box.json 2>/dev/null || [ -f box.json ] || cp .box.$$ box.json\n"
     "    rm -f .box.$$\n"
     "fi\n"
@@ -74,7 +74,7 @@ def as_argument(script: str) -> str:
     safe = re.compile(rb"[A-Za-z0-9 _./:=+,@-]")
     raw = script.encode("utf-8", "surrogateescape")
     text = "".join(chr(b) if safe.match(bytes([b])) else f"\\{b:03o}" for b in raw)
-    return f"exec /bin/sh -c 'eval \"$(printf \"{text}\")\"'"
+    return f'exec /bin/sh -c \'eval "$(printf "{text}")"\''
 
 
 def _wrapped(lines: Sequence[str]) -> bytes:

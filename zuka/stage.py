@@ -12,8 +12,24 @@ from zuka.steps import Follow, Pull, Push, Reply, Run, RunHere, Step
 from zuka.trees import Reader, Tree
 
 __all__ = [
-    "Access", "Follow", "Product", "Pull", "Push", "Reader", "Reply", "Role", "Run", "RunHere",
-    "Site", "Stage", "State", "Step", "Tree", "run_state", "start_run", "tree_state",
+    "Access",
+    "Follow",
+    "Product",
+    "Pull",
+    "Push",
+    "Reader",
+    "Reply",
+    "Role",
+    "Run",
+    "RunHere",
+    "Site",
+    "Stage",
+    "State",
+    "Step",
+    "Tree",
+    "run_state",
+    "start_run",
+    "tree_state",
 ]
 
 State = Mapping[str, str | None]

@@ -32,10 +32,16 @@ class FileRecord:
 def send(tree: Tree, out: IO[bytes], progress: Callable[[int, int], None]) -> None:
     """Write a tree as a gzipped tar; raise StageError when a file is not as it was read."""
     done = 0
-    with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1) as packed, tarfile.open(
-        fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT,
-        encoding="utf-8", errors="surrogateescape",
-    ) as archive:
+    with (
+        gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1) as packed,
+        tarfile.open(
+            fileobj=packed,
+            mode="w|",
+            format=tarfile.GNU_FORMAT,
+            encoding="utf-8",
+            errors="surrogateescape",
+        ) as archive,
+    ):
         for entry in tree.entries:
             info = _info(entry)
             if entry.kind != "file":

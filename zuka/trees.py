@@ -221,8 +221,12 @@ class Reader:
 def _git(folder: Path, *arguments: str) -> bytes | None:
     try:
         done = subprocess.run(
-            ["git", *arguments], cwd=folder, capture_output=True, check=False,
-            env={**os.environ, "LC_ALL": "C"}, stdin=subprocess.DEVNULL,
+            ["git", *arguments],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
         )
     except OSError:
         return None

@@ -65,8 +65,12 @@ class Model:
         below_two = (error @ self.weights[4].T) * (two > 0)
         below_one = (below_two @ self.weights[2].T) * (one > 0)
         slopes = [
-            images.T @ below_one, below_one.sum(axis=0), one.T @ below_two, below_two.sum(axis=0),
-            two.T @ error, error.sum(axis=0),
+            images.T @ below_one,
+            below_one.sum(axis=0),
+            one.T @ below_two,
+            below_two.sum(axis=0),
+            two.T @ error,
+            error.sum(axis=0),
         ]
         self.step += 1
         for n, slope in enumerate(slopes):

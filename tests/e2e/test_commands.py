@@ -38,8 +38,9 @@ def test_a_mistyped_recipe_has_a_hint(sandboxed: Project, command: str) -> None:
 
 
 def test_a_mistyped_variable_is_refused_by_every_door(sandboxed: Project) -> None:
-    """doit itself would ignore it."""
-    for done in (sandboxed.run("train", "step=3", doit=True), sandboxed.zuka("why", "train", "step=3")):
+    """Doit itself would ignore it."""
+    doits = sandboxed.run("train", "step=3", doit=True)
+    for done in (doits, sandboxed.zuka("why", "train", "step=3")):
         assert (2, True) == (done.code, "did you mean 'steps'" in done.err), done
 
 
@@ -121,7 +122,8 @@ def test_one_stage_and_what_it_needs(sandboxed: Project) -> None:
     assert (0, []) == (again.code, again.ran), again
     whole = sandboxed.run()
 
-    assert ["upload", "code", "smoke", "train", "fetch", "clean", "snapshot", "poweroff"] == whole.ran
+    rest = ["upload", "code", "smoke", "train", "fetch", "clean", "snapshot", "poweroff"]
+    assert rest == whole.ran
 
 
 def test_side_by_side(project: Project) -> None:

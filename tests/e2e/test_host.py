@@ -20,8 +20,8 @@ from tests.boxes import Box
 from zuka.errors import HostError, StageError
 from zuka.host import SshHost
 from zuka.machines import Machine
-from zuka.steps import Follow, Pull, Push, Run
 from zuka.stage import run_state, start_run, tree_state
+from zuka.steps import Follow, Pull, Push, Run
 from zuka.trees import Reader
 
 pytestmark = pytest.mark.e2e
@@ -124,8 +124,9 @@ def test_one_round_trip_whatever_is_asked(host: SshHost) -> None:
 
 def test_a_failed_command_is_told(host: SshHost) -> None:
     """The command, its exit code, the end of what it said, harmless to a terminal."""
+    said = "printf 'no \\033[31m\\007luck\\n' >&2; exit 7"
     with pytest.raises(StageError, match=r"(?s)'say it' exited with 7\n.*no \?luck") as told:
-        host.do(Run(("sh", "-c", "printf 'no \\033[31m\\007luck\\n' >&2; exit 7"), "say it"), Notes())
+        host.do(Run(("sh", "-c", said), "say it"), Notes())
 
     assert "\x1b" not in str(told.value)
 
@@ -156,7 +157,7 @@ def processes() -> list[psutil.Process]:
     return found
 
 
-def test_a_killed_master_is_replaced(host: SshHost, folder: Path) -> None:
+def test_a_killed_master_is_replaced(host: SshHost) -> None:
     """A dead connection's socket is no trap."""
     host.look([])
     for process in processes():
@@ -168,9 +169,7 @@ def test_a_killed_master_is_replaced(host: SshHost, folder: Path) -> None:
     assert "on\n" == host.look([[Run(("echo", "on"))]]).replies[0][0].out
 
 
-def test_another_box_at_the_address_is_not_spoken_to(
-    host: SshHost, box: Box, folder: Path
-) -> None:
+def test_another_box_at_the_address_is_not_spoken_to(host: SshHost, box: Box) -> None:
     """A changed host key stops everything, and both fingerprints are shown."""
     host.do(Run(("true",)), Notes())
     host.forget_master()
@@ -204,7 +203,7 @@ def test_a_push_is_whole_or_not_at_all(host: SshHost, box: Box, folder: Path) ->
     assert "changed\n" == host.look([[tree_state("data/one")]]).replies[0][0].out
 
 
-def test_a_run_is_started_once(host: SshHost, box: Box) -> None:
+def test_a_run_is_started_once(host: SshHost) -> None:
     """Ten starts at once make one run; its log has every line once."""
     command = "for n in 1 2 3 4 5 6 7 8; do echo line $n; sleep 0.2; done"
     threads = [
@@ -237,7 +236,7 @@ def test_states_are_told_apart(host: SshHost, box: Box) -> None:
     host.do(Follow("bad"), Notes())
     assert ("finished", "failed 41") == (state(host, "ok"), state(host, "bad"))
     command = "echo begin >>out; touch cp-1; sleep 0.1; touch 'cp-2 x'; sleep 300"
-    resume = '&& echo never; '
+    resume = "&& echo never; "
     host.do(start_run("r", command), Notes())
     assert "running" == state(host, "r")
     time.sleep(0.5)
@@ -255,10 +254,12 @@ def test_states_are_told_apart(host: SshHost, box: Box) -> None:
     assert "finished" == state(host, "r")
 
 
-def test_following_survives_a_lost_connection(host: SshHost, box: Box) -> None:
+def test_following_survives_a_lost_connection(host: SshHost) -> None:
     """Every byte of the log comes once, though the client is killed under way."""
-    host.do(start_run("long", "n=0; while [ $n -lt 40 ]; do n=$((n+1)); echo $n; sleep 0.1; done"),
-            Notes())  # fmt: skip
+    host.do(
+        start_run("long", "n=0; while [ $n -lt 40 ]; do n=$((n+1)); echo $n; sleep 0.1; done"),
+        Notes(),
+    )
     notes = Notes()
     following = threading.Thread(target=host.do, args=(Follow("long", within=60), notes))
     following.start()
@@ -272,7 +273,8 @@ def test_following_survives_a_lost_connection(host: SshHost, box: Box) -> None:
 
 def test_a_hostile_log_is_only_text(host: SshHost) -> None:
     """Escapes, our own words and endless lines in a log confuse nobody."""
-    command = "printf 'zuka-%024d end 0\\n\\033[2J\\033]0;x\\007evil\\n' 0; head -c 300000 /dev/zero"
+    command = "printf 'zuka-%024d end 0\\n\\033[2J\\033]0;x\\007evil\\n' 0"
+    command += "; head -c 300000 /dev/zero"
     host.do(start_run("evil", command), Notes())
     notes = Notes()
     host.do(Follow("evil", within=20), notes)
@@ -312,8 +314,8 @@ def test_the_scripts_need_no_more_than_busybox(box: Box, folder: Path) -> None:
     notes = Notes()
     host.do(Push(Reader(folder, folder / ".c.json").tree("data"), "data/one"), notes)
     assert "whole\n" == host.look([[tree_state("data/one")]]).replies[0][0].out
-    host.do(start_run("r", "mkdir outputs; cp data/a outputs/b; echo ok", links={"data": "data/one"}),
-            notes)  # fmt: skip
+    command = "mkdir outputs; cp data/a outputs/b; echo ok"
+    host.do(start_run("r", command, links={"data": "data/one"}), notes)
     host.do(Follow("r", within=20), notes)
     kept = host.pull(Pull("r", ("outputs",), ""), folder / "results", notes)
 

@@ -174,9 +174,7 @@ ROWS = {
         lambda p: (p.folder / "data" / "b.txt").write_text("two\n# changed\n"), []
     ),
     "a comment among the requirements": Row(edit("requirements.txt", "\n# more\n"), []),
-    "a requirement": Row(
-        edit("requirements.txt", "pip>=1\n"), ["code", "env", *RETRAIN]
-    ),
+    "a requirement": Row(edit("requirements.txt", "pip>=1\n"), ["code", "env", *RETRAIN]),
     "a variable in the recipe": Row(steps(21), ["train", *RESULTS]),
     "a variable on the command line": Row(
         lambda _: None, ["train", *RESULTS], arguments=("steps=23",)
@@ -241,9 +239,7 @@ ROWS = {
         both(recipe(lambda v: v["stages"].remove("poweroff")), steps(27)),
         ["train", "fetch", "clean", "snapshot"],
     ),
-    "a stage added at the end": Row(
-        recipe(lambda v: v["stages"].append("poweroff")), ["poweroff"]
-    ),
+    "a stage added at the end": Row(recipe(lambda v: v["stages"].append("poweroff")), ["poweroff"]),
     "another box after the fetch": Row(lambda p: p.box.replace(), []),
     "another box before the fetch": Row(remove_artifacts, [], code=3),
     "the other box accepted": Row(
@@ -308,7 +304,7 @@ def test_a_file_edited_while_its_stage_runs(sandboxed: Project) -> None:
     """Data that changed under way are noticed: the stage fails, the next run sends them again."""
     programs = sandboxed.folder.parent / "slow"
     programs.mkdir()
-    (programs / "tar").write_text(f"#!/bin/sh\nsleep 1.5\nexec {shutil.which('tar')} \"$@\"\n")
+    (programs / "tar").write_text(f'#!/bin/sh\nsleep 1.5\nexec {shutil.which("tar")} "$@"\n')
     (programs / "tar").chmod(0o755)
     value = sandboxed.recipe()
     value["machine"] = {"sandbox": {"bin": str(programs)}}

@@ -75,16 +75,28 @@ def project(tmp_path: Path) -> Iterator[Path]:
     made.mkdir()
     yield made
     environment = {**os.environ, "ZUKA_SANDBOX": str(tmp_path / "box"), "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "zuka", "sandbox", "down"], cwd=made, env=environment,
-                   check=True, capture_output=True)  # fmt: skip
+    subprocess.run(
+        [sys.executable, "-m", "zuka", "sandbox", "down"],
+        cwd=made,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
 
 
 def call(program: Path, *arguments: str, project: Path) -> subprocess.CompletedProcess[str]:
     """Run a program of the installed wheel, far from this checkout."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment["ZUKA_SANDBOX"] = str(project.parent / "box")
-    return subprocess.run([str(program), *arguments], cwd=project, env=environment,
-                          capture_output=True, text=True, check=False, timeout=120)  # fmt: skip
+    return subprocess.run(
+        [str(program), *arguments],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
 
 
 def test_init_in_an_empty_folder_works_at_once(installed: Path, project: Path) -> None:

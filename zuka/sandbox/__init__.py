@@ -135,7 +135,11 @@ def _machine(home: Home) -> Machine:
 
     port = _state(home).port
     return Machine(
-        SANDBOX, address="127.0.0.1", port=port, user=getpass.getuser(), key=home.console_key,
+        SANDBOX,
+        address="127.0.0.1",
+        port=port,
+        user=getpass.getuser(),
+        key=home.console_key,
         sandbox=True,
     )
 
@@ -151,8 +155,12 @@ def _start(home: Home, folder: Path | None) -> None:
     with home.log.open("ab") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "zuka.sandbox.server", str(home.root), str(now.port)],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            cwd=home.root, env=_server_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd=home.root,
+            env=_server_environment(),
         )
     deadline = time.monotonic() + _START_TAKES
     while time.monotonic() < deadline:

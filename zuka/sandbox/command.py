@@ -24,7 +24,9 @@ example:
 def main(argv: list[str]) -> int:
     """Run one command of the sandbox and return its exit code."""
     parser = argparse.ArgumentParser(
-        prog="zuka sandbox", description="the embedded box to practise with", epilog=_EPILOG,
+        prog="zuka sandbox",
+        description="the embedded box to practise with",
+        epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -71,8 +73,12 @@ def _ssh(project: Path, command: list[str]) -> int:
     home, machine = sandbox.home_of(project), sandbox.rent(project)
     home.known_hosts.unlink(missing_ok=True)  # a practice box; zuka pins its key elsewhere
     options = [
-        f"IdentityFile={machine.key}", "IdentitiesOnly=yes", "StrictHostKeyChecking=accept-new",
-        f"UserKnownHostsFile={home.known_hosts}", "LogLevel=ERROR", "ControlPath=none",
+        f"IdentityFile={machine.key}",
+        "IdentitiesOnly=yes",
+        "StrictHostKeyChecking=accept-new",
+        f"UserKnownHostsFile={home.known_hosts}",
+        "LogLevel=ERROR",
+        "ControlPath=none",
     ]
     argv = ["ssh", *(part for option in options for part in ("-o", option))]
     argv += ["-p", str(machine.port), "-l", machine.user, machine.address]

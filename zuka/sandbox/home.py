@@ -103,9 +103,21 @@ class Home:
             shim.chmod(0o755)
         if not self.console_key.exists():
             subprocess.run(
-                ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "zuka-sandbox", "-f",
-                 str(self.console_key)],
-                check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                [
+                    "ssh-keygen",
+                    "-q",
+                    "-t",
+                    "ed25519",
+                    "-N",
+                    "",
+                    "-C",
+                    "zuka-sandbox",
+                    "-f",
+                    str(self.console_key),
+                ],
+                check=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
             )
         shutil.copyfile(f"{self.console_key}.pub", self.login_keys)
 

@@ -44,11 +44,20 @@ class Box:
             asyncssh.generate_private_key("ssh-ed25519").write_private_key(str(self.home.host_key))
             self.home.host_key.chmod(0o600)
         listener = await asyncssh.listen(
-            "127.0.0.1", port, server_factory=lambda: _Login(self.home), encoding=None,
-            server_host_keys=[str(self.home.host_key)], process_factory=self.session,
-            sftp_factory=lambda channel: _Files(channel, self.home.disk), line_editor=False,
-            allow_scp=False, window=_WINDOW, max_pktsize=_BLOCK, login_timeout=20,
-            compression_algs=["none"], reuse_address=True,
+            "127.0.0.1",
+            port,
+            server_factory=lambda: _Login(self.home),
+            encoding=None,
+            server_host_keys=[str(self.home.host_key)],
+            process_factory=self.session,
+            sftp_factory=lambda channel: _Files(channel, self.home.disk),
+            line_editor=False,
+            allow_scp=False,
+            window=_WINDOW,
+            max_pktsize=_BLOCK,
+            login_timeout=20,
+            compression_algs=["none"],
+            reuse_address=True,
         )
         self._announce("on", listener.get_port())
         loop = asyncio.get_running_loop()
@@ -78,9 +87,15 @@ class Box:
         front = [str(home.programs.resolve())] if home.programs.exists() else []
         path = [*front, str(home.shims), str(home.disk / ".local/bin"), *_system_path()]
         own = {
-            "HOME": str(home.disk), "USER": user, "LOGNAME": user, "SHELL": "/bin/sh",
-            "PATH": os.pathsep.join(path), "LANG": "C.UTF-8", "TMPDIR": str(home.root / "tmp"),
-            "TMUX_TMPDIR": str(home.sockets), f"{MARK}_BOX": str(home.root),
+            "HOME": str(home.disk),
+            "USER": user,
+            "LOGNAME": user,
+            "SHELL": "/bin/sh",
+            "PATH": os.pathsep.join(path),
+            "LANG": "C.UTF-8",
+            "TMPDIR": str(home.root / "tmp"),
+            "TMUX_TMPDIR": str(home.sockets),
+            f"{MARK}_BOX": str(home.root),
             f"{MARK}_PID": str(os.getpid()),
         }
         shared = {name: os.environ[name] for name in os.environ if name.startswith(_SHARED)}
@@ -170,15 +185,22 @@ async def _in_pipes(
     process: asyncssh.SSHServerProcess[bytes], argv: list[str], env: dict[str, str], cwd: Path
 ) -> int:
     child = await asyncio.create_subprocess_exec(
-        *argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        cwd=cwd, env=env, start_new_session=True, limit=_BLOCK,
+        *argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        env=env,
+        start_new_session=True,
+        limit=_BLOCK,
     )
     assert child.stdin is not None
     assert child.stdout is not None
     assert child.stderr is not None
     feeding = asyncio.create_task(_feed(process, child.stdin))
     await asyncio.gather(
-        _drain(child.stdout, process.stdout), _drain(child.stderr, process.stderr),
+        _drain(child.stdout, process.stdout),
+        _drain(child.stderr, process.stderr),
     )
     code = await child.wait()
     feeding.cancel()
@@ -217,8 +239,13 @@ async def _in_terminal(
     master, slave = pty.openpty()
     _resize(master, *process.term_size)
     child = await asyncio.create_subprocess_exec(
-        *argv, stdin=slave, stdout=slave, stderr=slave, cwd=cwd,
-        env={**env, "TERM": process.term_type or "dumb"}, preexec_fn=_own_terminal,
+        *argv,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        cwd=cwd,
+        env={**env, "TERM": process.term_type or "dumb"},
+        preexec_fn=_own_terminal,
     )
     os.close(slave)
     typing = asyncio.create_task(_type(process, master))
