@@ -23,8 +23,6 @@ _DOCUMENTATION = (
 """What travels with the code but makes no other program of it: env answers for requirements."""
 _WORKFLOW = ("/dodo.py", "/machines.yaml", "/recipes/*.yaml")
 """What is no part of the program, at the top of a project: a recipe counts by what it says."""
-_ASIDE = 'mkdir -p tmp && mv "./$1" "tmp/damaged.$$" && rm -rf "./tmp/damaged.$$"'
-
 
 @dataclass(frozen=True)
 class Code(Stage):
@@ -60,13 +58,8 @@ class Code(Stage):
         return [tree_state(self._place(site))]
 
     def actual(self, site: Site, replies: Sequence[Reply]) -> State:
-        found = replies[0].out.strip()
-        return {"code": None if found in ("", "absent") else found}
+        return {"code": replies[0].state}
 
     def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
-        if desired == actual:
-            return
-        if actual["code"] is not None:
-            aside = ("sh", "-c", _ASIDE, "zuka", self._place(site))
-            yield Run(aside, shown=f"remove the damaged {self._place(site)}", limit=600)
-        yield Push(self._tree(site), self._place(site))
+        if desired != actual:
+            yield Push(self._tree(site), self._place(site))

@@ -74,11 +74,10 @@ class Env(Stage):
         return [tree_state(self._place(site)), run_state(self._run(site))]
 
     def actual(self, site: Site, replies: Sequence[Reply]) -> State:
-        tree = replies[0].out.strip()
-        run = (replies[1].out.splitlines() or [""])[0]
+        tree, run = replies[0].state, replies[1].state
         if run == "finished":
-            return {"environment": None if tree in ("", "absent") else tree}
-        return {"environment": None if run in ("", "absent") else f"its build {run}"}
+            return {"environment": tree}
+        return {"environment": run and f"its build {run}"}
 
     def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
         if desired == actual:

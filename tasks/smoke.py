@@ -34,20 +34,16 @@ class Smoke(Stage):
         return [run_state(self._run(site))]
 
     def actual(self, site: Site, replies: Sequence[Reply]) -> State:
-        found = (replies[0].out.splitlines() or [""])[0]
-        return {"trial": None if found in ("", "absent") else found}
+        return {"trial": replies[0].state}
 
     def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
         if desired == actual:
             return
-        offers = site.offers
         if actual["trial"] != "running":
             yield start_run(
                 self._run(site),
                 self.run,
-                code=offers.get("code", ""),
-                links={k[5:]: v for k, v in offers.items() if k.startswith("link:")},
-                path=[f"{offers['env']}/bin"] if "env" in offers else [],
+                offers=site.offers,
             )
         number, unit = self.within.split()
         yield Follow(self._run(site), within=float(number) * _SECONDS[unit])

@@ -47,7 +47,7 @@ class Snapshot(Stage):
         return [Run(("sh", "-c", _ASK, "zuka", name, "", self.command), shown="the snapshot")]
 
     def actual(self, site: Site, replies: Sequence[Reply]) -> State:
-        return {"snapshot": replies[0].out.strip() or None}
+        return {"snapshot": replies[0].state}
 
     def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
         if desired == actual:

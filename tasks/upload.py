@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from zuka.stage import Push, Reply, Run, Site, Stage, State, Step, Tree, tree_state
 
-_ASIDE = 'mkdir -p tmp && mv "./$1" "tmp/damaged.$$" && rm -rf "./tmp/damaged.$$"'
-
 
 @dataclass(frozen=True)
 class Upload(Stage):
@@ -41,13 +39,8 @@ class Upload(Stage):
         return [tree_state(self._place(site))]
 
     def actual(self, site: Site, replies: Sequence[Reply]) -> State:
-        found = replies[0].out.strip()
-        return {"data": None if found in ("", "absent") else found}
+        return {"data": replies[0].state}
 
     def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
-        if desired == actual:
-            return
-        if actual["data"] is not None:
-            aside = ("sh", "-c", _ASIDE, "zuka", self._place(site))
-            yield Run(aside, shown=f"remove the damaged {self._place(site)}", limit=600)
-        yield Push(self._tree(site), self._place(site))
+        if desired != actual:
+            yield Push(self._tree(site), self._place(site))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -25,9 +25,7 @@ def start_run(  # noqa: PLR0913 - all that a run is
     run: str,
     command: str,
     *,
-    code: str = "",
-    links: Mapping[str, str] | None = None,
-    path: Sequence[str] = (),
+    offers: Mapping[str, str] | None = None,
     resume: str = "",
     checkpoint: str = "",
     makes: str = "",
@@ -37,19 +35,22 @@ def start_run(  # noqa: PLR0913 - all that a run is
     """
     Start a run that lives on the box on its own, once: a live one is left alone.
 
-    ``command`` is shell text, run in ``runs/<run>/work``, made once as a copy of the folder
-    ``code`` with ``links`` (name in it -> folder of ours or absolute path). ``path`` lists folders
-    of ours that come first on PATH. When the run was begun before and a file matches the glob
-    ``checkpoint``, ``resume`` (shell text, where ``$checkpoint`` is that file) is appended to the
-    command. ``makes`` is a folder of ours that the run builds: recorded when it ends well, so that
-    ``tree_state`` can tell damage. ``again`` starts a run that has ended well before.
+    ``command`` is shell text, run in ``runs/<run>/work``, which is made once from what earlier
+    stages offer: a copy of ``code``, a link for each ``link:<name>``, and the programs of ``env``
+    first on PATH; places are folders of ours or absolute. When the run was begun before and a file
+    matches the glob ``checkpoint``, ``resume`` (shell text, where ``$checkpoint`` is that file) is
+    appended to the command. ``makes`` is a folder of ours that the run builds: recorded when it
+    ends well, so that ``tree_state`` can tell damage. ``again`` starts a run that has ended well
+    before.
     """
-    pairs = [text for name, place in (links or {}).items() for text in (name, place)]
+    given = offers or {}
+    links = {name[5:]: place for name, place in given.items() if name.startswith("link:")}
+    path = [f"{given['env']}/bin"] if "env" in given else []
     once = "again" if again else ""
-    arguments = (script("supervise.sh"), run, command, resume, checkpoint, code, makes, once)
-    paths = (str(len(path)), *path)
-    shown = f"start run {run}: {shown or command}"
-    return _run("start.sh", *arguments, *paths, *pairs, shown=shown)
+    work = (given.get("code", ""), makes, once, str(len(path)), *path)
+    pairs = [text for name, place in links.items() for text in (name, place)]
+    arguments = (script("supervise.sh"), run, command, resume, checkpoint, *work, *pairs)
+    return _run("start.sh", *arguments, shown=f"start run {run}: {shown or command}")
 
 
 def _run(name: str, *arguments: str, shown: str) -> Run:

@@ -35,7 +35,7 @@ class RunHere:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """Copy local files to a folder on the box: whole or not at all, never over another one."""
+    """Copy local files to a folder on the box, whole or not at all; a damaged one makes room."""
 
     tree: Tree
     target: str
@@ -80,3 +80,9 @@ class Reply:
 
     code: int = 0
     out: str = ""
+
+    @property
+    def state(self) -> str | None:
+        """Return the state that the first line tells; None where it tells of nothing there."""
+        first = self.out.partition("\n")[0].strip()
+        return None if first in ("", "absent") else first

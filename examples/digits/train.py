@@ -13,9 +13,10 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,16 +88,12 @@ class Model:
 
     def save(self, path: Path) -> None:
         """Write the model whole or not at all."""
-        new = path.with_name(f".{path.name}.new")
         parts = {"weight": self.weights, "first": self.first, "second": self.second}
         arrays: dict[str, Any] = {
             f"{name}{n}": array for name, many in parts.items() for n, array in enumerate(many)
         }
-        with new.open("wb") as file:
+        with whole(path) as file:
             np.savez(file, step=np.array(self.step), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
 
     @classmethod
     def load(cls, path: Path) -> Model:
@@ -107,14 +104,24 @@ class Model:
             return cls(int(kept["step"]), *parts)
 
 
+@contextmanager
+def whole(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write; it takes the place of ``path`` when all of it is on the disk."""
+    new = path.with_name(f".{path.name}.new")
+    with new.open("wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
 class Metrics:
     """One JSON object a line and step; on the disk before the checkpoint that follows it."""
 
     def __init__(self, path: Path, until: int) -> None:
         kept = [line for line in _lines(path) if line["step"] <= until] if until else []
-        new = path.with_name(f".{path.name}.new")
-        new.write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
-        new.replace(path)
+        with whole(path) as file:
+            file.write("".join(f"{json.dumps(line)}\n" for line in kept).encode())
         self._file = path.open("a", encoding="utf-8")
         self._flushed = time.monotonic()
 
@@ -140,23 +147,36 @@ def _lines(path: Path) -> Iterator[dict[str, float]]:
             return  # a line that was cut short, and nothing after it
 
 
+def step_of(path: Path) -> int:
+    """Return the step that a checkpoint's name tells; 0 when it tells none."""
+    digits = path.stem.rpartition("-")[2]
+    return int(digits) if digits.isdecimal() else 0
+
+
 def checkpoints(outputs: Path) -> list[Path]:
     """Return the checkpoints, the newest first."""
-    found = outputs.glob("checkpoint-*.npz")
-    return sorted(found, key=lambda path: int(path.stem.rpartition("-")[2]), reverse=True)
+    found = (path for path in outputs.glob("checkpoint-*.npz") if step_of(path))
+    return sorted(found, key=step_of, reverse=True)
 
 
-def resumed(asked: Path, outputs: Path) -> Model | None:
-    """Return the model of a checkpoint, or of the newest whole one before it."""
-    older = [path for path in checkpoints(outputs) if path.name != asked.name]
+def resumed(asked: Path) -> Model | None:
+    """Return the model of a checkpoint, or of the newest whole one that is older."""
+    older = [path for path in checkpoints(asked.parent) if step_of(path) < step_of(asked)]
     for path in (asked, *older):
         try:
             return Model.load(path)
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            print(f"{path} is not whole ({type(error).__name__}), trying an older one", flush=True)
         except Exception as error:  # noqa: BLE001 - a torn zip fails in many ways
-            print(f"{path} is not whole ({error}), trying an older one", flush=True)
+            print(f"{path} is not whole ({type(error).__name__}: {error})", flush=True)
+    print("there is no whole checkpoint, so training starts anew", flush=True)
     return None
+
+
+def forget_later(outputs: Path, step: int) -> None:
+    """Remove what a longer run left: a checkpoint of its future is none of ours."""
+    for path in checkpoints(outputs):
+        if step_of(path) > step:
+            path.unlink()
+    (outputs / "weights.npz").unlink(missing_ok=True)
 
 
 def load(path: Path) -> tuple[Array, NDArray[np.int64]]:
@@ -167,7 +187,7 @@ def load(path: Path) -> tuple[Array, NDArray[np.int64]]:
 
 def batch(seed: int, step: int, size: int, count: int) -> NDArray[np.int64]:
     """Return which images a step learns from: each epoch has an order of its own."""
-    per_epoch = count // size
+    per_epoch = max(count // size, 1)
     epoch, place = divmod(step, per_epoch)
     order = np.random.default_rng([seed, epoch]).permutation(count)
     return order[place * size : (place + 1) * size]
@@ -177,16 +197,18 @@ def train(options: argparse.Namespace) -> int:
     """Train until the last step; return the exit code."""
     images, digits = load(options.data / "train.csv")
     test = load(options.data / "test.csv")
-    steps = options.steps or options.epochs * (len(digits) // options.batch_size)
+    steps = options.steps or options.epochs * max(len(digits) // options.batch_size, 1)
     options.outputs.mkdir(parents=True, exist_ok=True)
-    model = resumed(options.resume, options.outputs) if options.resume else None
+    model = resumed(options.resume) if options.resume else None
     model = model or Model.new(options.seed, images.shape[1])
+    forget_later(options.outputs, model.step)
     metrics = Metrics(options.outputs / "metrics.jsonl", model.step)
     print(f"training from step {model.step} to {steps}", flush=True)
     while model.step < steps:
         chosen = batch(options.seed, model.step, options.batch_size, len(digits))
         loss = model.learn(images[chosen], digits[chosen], options.learning_rate)
         if not np.isfinite(loss):
+            metrics.flush()
             print(f"the loss is {loss} at step {model.step}", file=sys.stderr)
             return 1
         facts = {"step": model.step, "loss": round(loss, 6)}
@@ -208,18 +230,26 @@ def train(options: argparse.Namespace) -> int:
     return 0
 
 
+def positive(text: str) -> int:
+    """Return a number above zero."""
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
 def main() -> int:
     """Read the command line and train."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--outputs", type=Path, default=Path("outputs"))
-    parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--steps", type=int, default=0, help="instead of epochs")
-    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--epochs", type=positive, default=30)
+    parser.add_argument("--steps", type=positive, help="instead of epochs")
+    parser.add_argument("--batch-size", type=positive, default=32)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--resume", type=Path, help="a checkpoint to go on from")
-    parser.add_argument("--checkpoint-every", type=int, default=100, help="steps")
+    parser.add_argument("--checkpoint-every", type=positive, default=100, help="steps")
     parser.add_argument("--pause", type=float, default=0, help="seconds after each step")
     return train(parser.parse_args())
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import shlex
 import shutil
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import psutil
 import pytest
@@ -17,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.boxes import Box
+from zuka.connection import Client, Connection
 from zuka.errors import HostError, StageError
 from zuka.host import SshHost
 from zuka.machines import Machine
@@ -97,12 +101,10 @@ def test_commands_and_names_arrive_as_they_are(
     unique, notes = secrets.token_hex(8), Notes()
     place = f"data/{unique}"
     host.do(Push(Reader(folder, folder / ".c.json").tree(source.name), place), notes)
-    import shlex
-
     said = shlex.quote(text)
     command = f"mkdir outputs; printf %s {said} >outputs/said; cat ./{shlex.quote(link)}/*  # end"
     command = command.replace("/*", f"/{shlex.quote(name)} >outputs/{shlex.quote('x' + name[:9])}")
-    host.do(start_run(f"r-{unique}", command, links={link: place}), notes)
+    host.do(start_run(f"r-{unique}", command, offers={f"link:{link}": place}), notes)
     host.do(Follow(f"r-{unique}", within=20), notes)
     into = folder / f"results-{unique}"
     kept = host.pull(Pull(f"r-{unique}", ("outputs",), ""), into, notes)
@@ -161,10 +163,13 @@ def test_a_killed_master_is_replaced(host: SshHost) -> None:
     """A dead connection's socket is no trap."""
     host.look([])
     for process in processes():
-        if f"ControlPath={host._socket}" in process.cmdline() and "-fN" in process.cmdline():
+        if (
+            f"ControlPath={host._connection.socket}" in process.cmdline()
+            and "-fN" in process.cmdline()
+        ):
             process.kill()
     time.sleep(0.2)
-    assert host._socket.exists()
+    assert host._connection.socket.exists()
 
     assert "on\n" == host.look([[Run(("echo", "on"))]]).replies[0][0].out
 
@@ -284,6 +289,17 @@ def test_a_hostile_log_is_only_text(host: SshHost) -> None:
     assert not any("\x1b" in line for line in notes.lines)
 
 
+class Busybox(Connection):
+    """A connection to a box whose login shell, and every program, is busybox."""
+
+    front = ""
+
+    def client(
+        self, command: str, *, stdin: int | IO[bytes]
+    ) -> contextlib._GeneratorContextManager[Client, None, None]:
+        return super().client(self.front + shlex.quote(command), stdin=stdin)
+
+
 @pytest.mark.skipif(not shutil.which("busybox"), reason="no busybox here")
 def test_the_scripts_need_no_more_than_busybox(box: Box, folder: Path) -> None:
     """A box whose every program is busybox runs a whole job, without tmux."""
@@ -297,28 +313,17 @@ def test_the_scripts_need_no_more_than_busybox(box: Box, folder: Path) -> None:
     front = f"PATH='{programs}' exec '{shutil.which('busybox')}' sh -c "
     (folder / "data").mkdir()
     (folder / "data" / "a").write_text("1")
-    plain = SshHost(machine(box, folder), folder / ".zuka", folder, patience=8)
-
-    class Busybox(SshHost):
-        """A box whose login shell is busybox."""
-
-        def _client(self, command: str, *, stdin: object) -> object:  # type: ignore[override]
-            import shlex
-
-            return plain._client(front + shlex.quote(command), stdin=stdin)  # type: ignore[arg-type]
-
-        def _ensure_master(self) -> None:
-            plain._ensure_master()
-
-    host = Busybox(machine(box, folder), folder / ".zuka", folder, patience=8)
+    host = SshHost(machine(box, folder), folder / ".zuka", folder, patience=8)
+    host._connection = Busybox(machine(box, folder), folder / ".zuka")
+    host._connection.front = front
     notes = Notes()
     host.do(Push(Reader(folder, folder / ".c.json").tree("data"), "data/one"), notes)
     assert "whole\n" == host.look([[tree_state("data/one")]]).replies[0][0].out
     command = "mkdir outputs; cp data/a outputs/b; echo ok"
-    host.do(start_run("r", command, links={"data": "data/one"}), notes)
+    host.do(start_run("r", command, offers={"link:data": "data/one"}), notes)
     host.do(Follow("r", within=20), notes)
     kept = host.pull(Pull("r", ("outputs",), ""), folder / "results", notes)
 
     assert {"run.log", "outputs/b"} == set(kept)
     assert "ok" in notes.lines
-    plain.forget_master()
+    host.forget_master()

@@ -13,6 +13,10 @@ if [ "$got" != "$count" ] || [ "$bytes" != "$size" ]; then
     echo "$got files of $bytes bytes arrived, not $count of $size" >&2
     exit 1
 fi
+if [ -d "./$target" ] && [ "$(listing "$target")" != "$(listing "$half")" ]; then
+    # Somebody damaged the one that is there; what was made whole is never changed in place.
+    mv "./$target" "tmp/damaged.$$" && rm -rf "./tmp/damaged.$$"
+fi
 listing "$half" >"$(stamp "$target").$$" && mv -f "$(stamp "$target").$$" "$(stamp "$target")" || exit 1
 case "$target" in */*) mkdir -p "./${target%/*}" || exit 1 ;; esac
 if [ ! -d "./$target" ]; then mv "./$half" "./$target" || exit 1; fi
