@@ -24,6 +24,7 @@ _DOCUMENTATION = (
 _WORKFLOW = ("/dodo.py", "/machines.yaml", "/recipes/*.yaml")
 """What is no part of the program, at the top of a project: a recipe counts by what it says."""
 
+
 @dataclass(frozen=True)
 class Code(Stage):
     """Send what git tracks, with the changes that are not committed; runs work in a copy of it."""

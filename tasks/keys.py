@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +39,7 @@ class Keys(Stage):
     def desired(self, site: Site) -> State:
         if site.access.key is None:
             return {"login": "by a key that ssh chose"}
-        return {"public key on the box": _public(site.access.key), "private": "yes"}
+        return {"public key on the box": _shown(_public(site.access.key)), "private": "yes"}
 
     def probe(self, site: Site) -> Sequence[Run]:
         text = _public(site.access.key) if site.access.key else ""
@@ -50,7 +52,7 @@ class Keys(Stage):
         there, *modes = replies[0].out.splitlines() or ["missing"]
         private = all(mode == "------" for mode in modes) and not key.stat().st_mode & 0o077
         return {
-            "public key on the box": _public(key) if there == "there" else None,
+            "public key on the box": _shown(_public(key)) if there == "there" else None,
             "private": "yes" if private else "no",
         }
 
@@ -62,6 +64,15 @@ class Keys(Stage):
             yield RunHere(("chmod", "600", "--", str(key)))
         line = f"{_public(key)} zuka"
         yield Run(("sh", "-c", _INSTALL, "zuka", _public(key), line), shown="install the key")
+
+
+def _shown(public: str) -> str:
+    """Return a key's fingerprint, as `ssh-keygen -l` writes it."""
+    try:
+        raw = base64.b64decode(public.partition(" ")[2])
+    except ValueError:
+        raw = b""
+    return f"SHA256:{base64.b64encode(hashlib.sha256(raw).digest()).decode().rstrip('=')}"
 
 
 def _public(key: Path) -> str:
