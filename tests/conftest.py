@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,20 +72,6 @@ def sandboxed(sandbox_box: Box, folder: Path) -> Iterator[Project]:
     made.fill()
     yield made
     made.close()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _masters() -> Iterator[None]:
-    """End the master connections that tests left open."""
-    yield
-    for socket in Path(f"/tmp/zuka-{os.getuid()}").glob("*"):
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            subprocess.run(
-                ["ssh", "-S", str(socket), "-O", "exit", "nobody"],
-                capture_output=True,
-                check=False,
-                timeout=5,
-            )
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from zuka.lock import Lock
 from zuka.records import Record
 from zuka.session import Session
 from zuka.survey import Survey, survey
-from zuka.ui import StageWatch, View
+from zuka.ui import PlainView, StageWatch, View
 
 _YOUNG = 0.02
 """Seconds; a file that changed just now could change again within one tick of its clock."""
@@ -30,20 +31,20 @@ class Conduct:
     reasons: dict[str, str] = field(default_factory=dict)
     _lock: Lock | None = None
     _at_work: dict[str, str] = field(default_factory=dict)
-    _whole: bool = False
+    _whole: bool = True
 
     @property
     def name(self) -> str:
         """Return the recipe's name."""
         return self.session.recipe.name
 
-    def begin(self, chosen: tuple[str, ...]) -> str:
-        """Take the lock when anything is needed; return what to say first."""
+    def begin(self, chosen: tuple[str, ...], lock: Lock) -> str:
+        """Take the project's lock when anything is needed; return what to say first."""
         self._whole = not chosen
         self.session.choose(chosen)
         if not self.session.survey.needed:
             return ""
-        self._lock = Lock(self.session.grounds.state / "lock")
+        self._lock = lock
         self._lock.take(f"recipe {self.name}")
         self.session.choose(chosen)  # again: the run that held the lock may have changed it all
         self.session.grounds.journal.compact()
@@ -63,9 +64,10 @@ class Conduct:
 
     def act(self, name: str) -> Error | None:
         """Carry a stage out; return its failure."""
-        assert self.view is not None  # the reporter gives it before a stage begins
-        watch = StageWatch(self.session.task(name), self.view)
+        watch = StageWatch(self.session.task(name), self.view or PlainView(sys.stdout))
         try:
+            if self._lock is None:  # a reporter of doit's own has begun nothing
+                self.begin((), Lock(self.session.grounds.state / "lock"))
             self.session.act(name, watch)
         except StageError as error:
             end = "".join(f"\n  | {line}" for line in watch.tail)
@@ -73,6 +75,9 @@ class Conduct:
             self.failures[name] = StageError(text, hint=error.hint)
         except Error as error:
             self.failures[name] = error
+        except OSError as error:
+            hint = "is this disk full, or a folder not ours to write?"
+            self.failures[name] = StageError(f"on this laptop: {error}", hint=hint)
         return self.failures.get(name)
 
     def end_stage(self, name: str) -> None:

@@ -16,7 +16,7 @@ from zuka.connection import Connection, as_file
 from zuka.errors import HostError, StageError
 from zuka.framing import Framed, Framing, Log
 from zuka.machines import Machine
-from zuka.onbox import script
+from zuka.onbox import script, stop_run
 from zuka.steps import Follow, Pull, Push, Reply, Run, RunHere, Step
 from zuka.transfer import FileRecord
 
@@ -198,8 +198,10 @@ class SshHost:
             if ended:
                 return
             if time.monotonic() > deadline:
+                self._run(stop_run(step.run))
                 raise StageError(
-                    f"run {step.run} takes longer than {step.within:.0f} s", hint="see its log"
+                    f"run {step.run} took longer than {step.within:.0f} s and was stopped",
+                    hint="give it more time, or less to do",
                 )
             if log.count > before:
                 lost_since = 0.0

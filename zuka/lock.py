@@ -19,7 +19,10 @@ class Lock:
         self._descriptor = -1
 
     def take(self, doing: str) -> None:
-        """Hold the lock; raise BusyError that names the holder when somebody else does."""
+        """Hold the lock; raise BusyError that names the holder when another process does."""
+        if self._descriptor >= 0:
+            self.say(doing)
+            return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:

@@ -21,6 +21,11 @@ def run_state(run: str) -> Run:
     return _run("state.sh", run, shown=f"state of run {run}")
 
 
+def stop_run(run: str) -> Run:
+    """End a run that we started, with everything that it started; a dead one is left alone."""
+    return _run("stop.sh", run, shown=f"stop run {run}")
+
+
 def start_run(  # noqa: PLR0913 - all that a run is
     run: str,
     command: str,

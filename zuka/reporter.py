@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from zuka.conduct import Conduct
 from zuka.errors import Error, StageError
+from zuka.lock import Lock
 from zuka.ui import View, complain, view
 
 
@@ -32,8 +33,10 @@ class Reporter:
     def initialize(self, tasks: Mapping[str, Any], selected: Sequence[str]) -> None:
         """Begin: one run at a time in a project, and Ctrl-C leaves by the door."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._detach)
+            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+                signal.signal(number, self._detach)
         chosen: dict[str, list[str]] = {}
+        lock: Lock | None = None
         for task in (tasks[name] for name in selected):
             conduct = _conduct(task)
             if conduct is not None and conduct not in self._conducts:
@@ -43,7 +46,8 @@ class Reporter:
         try:
             for conduct in self._conducts:
                 names = chosen[conduct.name]
-                self._say(conduct.begin(() if None in names else tuple(names)))
+                lock = lock or Lock(conduct.session.grounds.state / "lock")
+                self._say(conduct.begin(() if None in names else tuple(names), lock))
         except Error as error:
             complain(error)
             raise SystemExit(error.exit_code) from None

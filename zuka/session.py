@@ -16,6 +16,7 @@ from zuka.host import Host, SshHost, Watch
 from zuka.machines import Machine
 from zuka.recipe import Recipe
 from zuka.records import Dues, Record, publish, room_for
+from zuka.shell import clean
 from zuka.stage import Product, Pull, Reply, RunHere, State, Step
 from zuka.survey import Grounds, Survey, Surveyed, survey
 
@@ -48,6 +49,7 @@ class Session:
     chosen: tuple[str, ...] = ()
     _answers: dict[str, Answer] = field(default_factory=dict)
     _acted: dict[str, int] = field(default_factory=dict)
+    _decided: tuple[frozenset[str], set[str]] | None = None
     _guard: threading.RLock = field(default_factory=threading.RLock)
 
     # -- what is known without the box
@@ -57,6 +59,7 @@ class Session:
         self.chosen = tuple(names)
         self.__dict__.pop("survey", None)
         self._answers.clear()
+        self._decided = None
         self._acted.clear()
 
     @property
@@ -131,16 +134,17 @@ class Session:
         return name in self._acted or not self.why(name)
 
     def _still_needed(self) -> set[str]:
-        as_asked = {known for known, answer in self._answers.items() if not answer.lines}
-        return still_needed(self.survey.standings, as_asked)
+        as_asked = frozenset(known for known, answer in self._answers.items() if not answer.lines)
+        if self._decided is None or self._decided[0] != as_asked:
+            self._decided = (as_asked, still_needed(self.survey.standings, as_asked))
+        return self._decided[1]
 
     def _ask_unless_fresh(self, name: str) -> None:
         """Ask the box when it was not asked yet, or when what the stage needs acted since."""
         with self._guard:
             answer = self._answers.get(name)
-            needs = {known: item.placed.needs for known, item in self.survey.stages.items()}
-            above = upstream([name], needs)
-            newest = max((self._acted.get(need, 0) for need in above), default=0)
+            acted = self._acted and upstream([name], self.survey.needs) & self._acted.keys()
+            newest = max((self._acted[need] for need in acted), default=0)
             if answer is None or answer.after < newest:
                 left = [known for known in self.survey.needed if known not in self._acted]
                 try:
@@ -329,7 +333,8 @@ def _read(item: Surveyed, replies: Sequence[Reply], after: int) -> Answer:
     stage = item.placed.stage
     desired = stage.desired(item.site)
     actual = stage.actual(item.site, replies)
-    return Answer(desired, actual, tuple(stage.explain(desired, actual)), after)
+    lines = tuple(map(clean, stage.explain(desired, actual)))
+    return Answer(desired, actual, lines, after)
 
 
 def _silence(item: Surveyed) -> list[Reply]:

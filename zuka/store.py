@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from typing import Any
 def write_whole(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Replace ``path`` by ``data``, durably: a reader sees the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    new = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,12 @@ class Survey:
     dues: Dues
     reader: Reader
 
-    @property
+    @cached_property
+    def needs(self) -> dict[str, tuple[str, ...]]:
+        """Return what each stage needs."""
+        return {name: item.placed.needs for name, item in self.stages.items()}
+
+    @cached_property
     def needed(self) -> dict[str, str]:
         """Return the needed stages with the reason."""
         return demand(self.standings)

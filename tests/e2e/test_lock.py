@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from tests.e2e.test_host import processes
 from tests.e2e.test_reruns import wait_for_event, wait_for_step
 from tests.project import Project
 
@@ -61,3 +62,35 @@ def test_detached_before_training(sandboxed: Project) -> None:
     done = sandboxed.run()
 
     assert 0 == done.code, done
+
+
+def test_two_recipes_in_one_run(sandboxed: Project) -> None:
+    """One process holds the lock once, however many recipes it runs."""
+    other = sandboxed.recipe(steps=4)
+    sandboxed.write_recipe(other, "second")
+    done = sandboxed.run("train", "second", doit=True)
+
+    assert 0 == done.code, done
+    assert {"train", "second"} == {p.name for p in (sandboxed.folder / "artifacts").iterdir()}
+
+
+def test_a_trial_that_takes_too_long_is_stopped(project: Project) -> None:
+    """It fails in time, and nothing of it goes on on the box."""
+    value = project.recipe()
+    trial = next(s["smoke"] for s in value["stages"] if isinstance(s, dict) and "smoke" in s)
+    trial.update(run="sleep 86399 & sleep 86398", within="2 s")
+    project.write_recipe(value)
+    done = project.run()
+    assert (1, "smoke") == (done.code, done.ran[-1]), done
+    assert "took longer than 2 s and was stopped" in done.err
+    lines = [" ".join(process.cmdline()) for process in processes()]
+
+    assert not [line for line in lines if "sleep 8639" in line]
+
+
+def test_another_reporter_of_doits(sandboxed: Project) -> None:
+    """`doit run -r json` does the same work, under the same lock."""
+    done = sandboxed.run("-r", "executed-only", "train", doit=True)
+
+    assert 0 == done.code, done
+    assert list(range(1, 21)) == sandboxed.steps()
