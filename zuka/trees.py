@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zuka.errors import RecipeError
+from zuka.git import git
+from zuka.ignore import Matcher
 from zuka.store import digest, read_json, write_whole
 
 Stat = tuple[int, int, int, int]
@@ -27,8 +29,6 @@ _TICK = 0.02
 _TRIES = 3
 _NOT_CODE = (".git", ".zuka", ".venv", "__pycache__", "artifacts")
 """Left out where git cannot say what belongs to the code."""
-_GIT_NOISE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"}
-"""Set inside git's hooks, where they speak of another folder."""
 _ODD = {modes.S_IFIFO: "a pipe", modes.S_IFSOCK: "a socket"}
 
 
@@ -72,7 +72,7 @@ class Tree:
 
     def without(self, patterns: Sequence[str]) -> Tree:
         """Return the tree without what the gitignore patterns match."""
-        ignored = _Matcher(patterns)
+        ignored = Matcher(patterns)
         kept = (e for e in self.entries if not ignored(e.name, folder=e.kind == "folder"))
         return Tree(self.root, tuple(kept))
 
@@ -110,7 +110,7 @@ class Reader:
             if info is None:
                 raise _missing(path)
             if modes.S_ISDIR(info.st_mode):
-                self._trees[key] = _tree(root, self._walk(str(root), _Matcher(ignore)))
+                self._trees[key] = _tree(root, self._walk(str(root), Matcher(ignore)))
             else:
                 self._trees[key] = Tree(root.parent, (self._file(str(root), root.name),))
         return self._trees[key]
@@ -177,7 +177,7 @@ class Reader:
         self.seen.setdefault(path, _key(info))
         return info
 
-    def _walk(self, root: str, ignored: _Matcher) -> Iterator[Entry]:
+    def _walk(self, root: str, ignored: Matcher) -> Iterator[Entry]:
         waiting = [(root, "")]
         while waiting:
             folder, prefix = waiting.pop()
@@ -288,11 +288,11 @@ class Reader:
             if os.path.lexists(mark):
                 break
             self.seen.setdefault(mark, None)  # a repository made later changes the answer
-        index = _git(root, "rev-parse", "--git-path", "index")
+        index = git(root, "rev-parse", "--git-path", "index")
         if index is None:
             return None
         self._look(os.path.join(root, os.fsdecode(index.removesuffix(b"\n"))))
-        listed = _git(root, "ls-files", "-z", "--cached", "--", ".") or b""
+        listed = git(root, "ls-files", "-z", "--cached", "--", ".") or b""
         return sorted({os.fsdecode(name) for name in listed.split(b"\0") if name})
 
     # -- words
@@ -304,62 +304,6 @@ class Reader:
 
     def _unreadable(self, path: str, error: OSError) -> RecipeError:
         return RecipeError(f"cannot read '{self._named(path)}': {error.strerror}")
-
-
-class _Matcher:
-    """Says whether a name is ignored, by gitignore rules: all in an ignored folder is."""
-
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._spec: Any = None
-        self._folders: dict[str, bool] = {"": False}
-        if patterns:
-            from pathspec import GitIgnoreSpec
-
-            try:
-                self._spec = GitIgnoreSpec.from_lines(map(_one_line, patterns))
-            except ValueError as error:
-                raise RecipeError(f"not a gitignore pattern: {error}") from None
-
-    def __call__(self, name: str, *, folder: bool) -> bool:
-        if self._spec is None:
-            return False
-        above = name.rpartition("/")[0]
-        if above not in self._folders:
-            self._folders[above] = self(above, folder=True)
-        slash = "/" if folder else ""
-        return self._folders[above] or bool(self._spec.match_file(_one_line(name) + slash))
-
-
-def _one_line(text: str) -> str:
-    """Return text in which a newline is a character like others: to pathspec it ends a name."""
-    return text.replace("\n", "\0")
-
-
-def _git(folder: Path, *arguments: str) -> bytes | None:
-    """Return what git prints; None where there is no git, or no repository."""
-    import subprocess
-
-    quiet = ("-c", "core.quotepath=off", "-c", "core.fsmonitor=false")
-    rest = {name: value for name, value in os.environ.items() if name not in _GIT_NOISE}
-    try:
-        done = subprocess.run(
-            ["git", *quiet, *arguments],
-            cwd=folder,
-            env={**rest, "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except OSError:
-        return None
-    said = os.fsdecode(done.stderr).strip()
-    if done.returncode == 0:
-        return done.stdout
-    if "not a git repository" in said:
-        return None
-    first, _, last = said.partition("\n")  # of several lines, the last one is git's advice
-    hint = last.rpartition("\n")[2].strip()
-    raise RecipeError(f"git cannot list '{folder}': {first}", hint=hint)
 
 
 def _missing(path: str) -> RecipeError:
