@@ -80,10 +80,13 @@ def main() -> int:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     passed = int((re.search(r"(\d+) passed", done.stdout) or ["", "0"])[1])
     failed = int((re.search(r"(\d+) failed", done.stdout) or ["", "0"])[1])
-    print(f"zuka: {passed} of {passed + failed} rows right, box and all")
+    share = passed / max(passed + failed, 1)
+    print(f"zuka: {passed} of {passed + failed} rows right, box and all: {share:.2f}")
     for tool in ("make", "doit"):
         if shutil.which(tool) or tool == "doit":
-            print(f"{tool}: {peer(tool)} of {len(ROWS)} of the rows that it can know")
+            right = peer(tool)
+            known = f"{right} of {len(ROWS)} of the rows that it can know"
+            print(f"{tool}: {known}: {right / len(ROWS):.2f}")
     return 1 if failed or not passed else 0
 
 

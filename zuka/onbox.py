@@ -21,6 +21,11 @@ def run_state(run: str) -> Run:
     return _run("state.sh", run, shown=f"state of run {run}")
 
 
+def running_runs() -> Run:
+    """Ask which runs are alive on the box, ours and another laptop's, on one line."""
+    return _run("running.sh", shown="runs at work")
+
+
 def stop_run(run: str) -> Run:
     """End a run that we started, with everything that it started; a dead one is left alone."""
     return _run("stop.sh", run, shown=f"stop run {run}")

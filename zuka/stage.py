@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
-from zuka.onbox import run_state, start_run, tree_state
+from zuka.onbox import run_state, running_runs, start_run, tree_state
 from zuka.steps import Follow, Pull, Push, Reply, Run, RunHere, Step
 from zuka.trees import Reader, Tree
 
@@ -28,6 +28,7 @@ __all__ = [
     "Step",
     "Tree",
     "run_state",
+    "running_runs",
     "start_run",
     "tree_state",
 ]

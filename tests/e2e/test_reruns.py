@@ -240,6 +240,7 @@ ROWS = {
         ["train", "fetch", "clean", "snapshot"],
     ),
     "a stage added at the end": Row(recipe(lambda v: v["stages"].append("poweroff")), ["poweroff"]),
+    "zuka's folder on the box deleted": Row(on_box(shutil.rmtree), []),
     "another box after the fetch": Row(lambda p: p.box.replace(), []),
     "another box before the fetch": Row(remove_artifacts, [], code=3),
     "the other box accepted": Row(
@@ -395,6 +396,27 @@ def test_two_laptops_at_once(sandboxed: Project) -> None:
     logs = [(newest(each) / "run.log").read_bytes() for each in (sandboxed, other)]
     assert logs[0] == logs[1]
     assert 1 == logs[0].count(b"step 1/20\n")
+
+
+def test_a_run_of_somebody_else_keeps_the_box_on(sandboxed: Project) -> None:
+    """Power-off waits for nobody's training but ends nobody's either: it fails and says why."""
+    long = sandboxed.recipe(pause=0.3, steps=40)
+    sandboxed.write_recipe(long, "long")
+    other = Project(sandboxed.folder.parent / "other", sandboxed.box)
+    shutil.copytree(sandboxed.folder, other.folder)
+    theirs = other.start("run", "long")
+    wait_for_event(other, "started", "long:train")
+    wait_for_step(sandboxed, 2)
+    done = sandboxed.run()
+    assert (1, "poweroff") == (done.code, done.ran[-1]), done
+    assert "runs at work: train-" in done.err
+    assert "THE BOX IS STILL ON" in done.out
+    out, err = theirs.communicate(timeout=120)
+    assert 0 == theirs.returncode, (out, err)
+    other.close()
+
+    assert 0 == sandboxed.run().code
+    assert not sandboxed.box.is_on()
 
 
 def wait_for_event(project: Project, event: str, task: str) -> None:
