@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from zuka.stage import (
     Follow,
+    RecipeError,
     Reply,
     Run,
     Site,
@@ -20,6 +21,8 @@ from zuka.stage import (
     tree_state,
 )
 
+_ELSEWHERE = ("-r", "--requirement", "-c", "--constraint", "-e", "--editable", "./", "../", "/")
+"""Lines that mean files which are not on the box."""
 _BUILD = """
 set -eu
 cd ../../..
@@ -51,8 +54,16 @@ class Env(Stage):
 
     def _lines(self, site: Site) -> str:
         """Return the lines that matter: no comments, no blank ones."""
-        lines = (line.split(" #")[0].strip() for line in site.text(self.requirements).splitlines())
-        return "\n".join(line for line in lines if line and not line.startswith("#"))
+        found = []
+        for number, text in enumerate(site.text(self.requirements).splitlines(), start=1):
+            line = text.split(" #")[0].strip()
+            if line.startswith(_ELSEWHERE):
+                place = f"{self.requirements}:{number}"
+                hint = "write what it stands for into this file"
+                raise RecipeError(f"{place}: '{line}' points at other local files", hint=hint)
+            if line and not line.startswith("#"):
+                found.append(line)
+        return "\n".join(found)
 
     def _digest(self, site: Site) -> str:
         text = "\0".join(["env", "1", self.python, self._lines(site)])

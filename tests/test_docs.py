@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from zuka import commands, recipe
+from zuka import commands, docs, recipe
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md"]
@@ -55,3 +55,9 @@ def test_both_languages_have_the_same_blocks() -> None:
 def test_our_own_recipes_are_right(path: Path) -> None:
     """The recipes of this repository pass the check."""
     assert recipe.load(path, ROOT, {}).stages
+
+
+@pytest.mark.parametrize(("name", "text"), docs.pages().items())
+def test_reference_is_fresh(name: str, text: str) -> None:
+    """The committed pages are what schemas and help say; `python -m zuka.docs` writes them."""
+    assert text == (ROOT / name).read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zuka import kinds, testing
+from zuka.errors import RecipeError
 from zuka.stage import Product, Stage
 
 ROOT = Path(__file__).parent.parent
@@ -147,3 +148,11 @@ def test_models_are_compared_exactly(
     got = testing.replay(kinds.find("provision", ROOT), case, tmp_path)
 
     assert same == (not got["explain"])
+
+
+@pytest.mark.parametrize("line", ["-r base.txt", "-e .", "./wheels/a.whl", "--constraint c.txt"])
+def test_requirements_that_point_elsewhere(tmp_path: Path, line: str) -> None:
+    """A line that means files which are not on the box is refused with its place."""
+    case = {"files": {"requirements.txt": f"numpy\n{line}\n"}, "replies": [{}, {}]}
+    with pytest.raises(RecipeError, match=r"requirements.txt:2: .*points at other local files"):
+        testing.replay(kinds.find("env", ROOT), case, tmp_path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
+from zuka.errors import RecipeError
 from zuka.onbox import run_state, running_runs, start_run, tree_state
 from zuka.steps import Follow, Pull, Push, Reply, Run, RunHere, Step
 from zuka.trees import Reader, Tree
@@ -18,6 +19,7 @@ __all__ = [
     "Pull",
     "Push",
     "Reader",
+    "RecipeError",
     "Reply",
     "Role",
     "Run",

@@ -12,7 +12,7 @@ from pathlib import Path
 from zuka import sandbox
 from zuka.ui import show_json
 
-_EPILOG = """\
+EXAMPLES = """\
 example:
   zuka sandbox up            switch the box on
   zuka sandbox ssh -- ls -a  run a command in it; without a command, log in
@@ -26,7 +26,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="zuka sandbox",
         description="the embedded box to practise with",
-        epilog=_EPILOG,
+        epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
