@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -14,6 +15,15 @@ import yamlcore
 
 _MOST_NODES = 100_000
 """Values of one file; more come from an alias that repeats itself."""
+
+_DEEPEST = 50
+"""Lists and maps inside each other; more come from an alias inside itself."""
+
+_WIDEST = 120
+"""Columns of an excerpt."""
+
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # where YAML itself counts a line
+_CORE = "tag:yaml.org,2002:"
 
 _LOADER: Any = getattr(yamlcore, "CCoreLoader", yamlcore.CoreLoader)
 
@@ -43,8 +53,11 @@ class Place:
         if not 1 <= self.line <= len(self.source.lines):
             return ""
         text = self.source.lines[self.line - 1].replace("\t", " ")
+        start = max(0, self.column - _WIDEST // 2) if len(text) > _WIDEST else 0
+        cut = "…" if start else ""
         number = f"{self.line:>5}"
-        blank = " " * _width(text[: self.column - 1])
+        blank = " " * _width(cut + text[start : self.column - 1])
+        text = cut + text[start : start + _WIDEST]
         return f"{number} | {text}\n{' ' * len(number)} | {blank}^"
 
 
@@ -123,7 +136,13 @@ def read(path: Path, shown: str) -> Value:
 
 def parse(text: str, shown: str) -> Value:
     """Return the one document of a YAML 1.2 text; raise Problems."""
-    source = Source(shown, tuple(text.replace("\r\n", "\n").split("\n")))
+    source = Source(shown, tuple(_BREAK.split(text)))
+    strange = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if strange:
+        place = _place_of(source, text[: strange.start()])
+        raise Problems(
+            Problem(place, f"the character U+{ord(strange[0]):04X} cannot stand in YAML")
+        )
     loader = _LOADER(text)
     try:
         node = loader.get_single_node()
@@ -132,18 +151,30 @@ def parse(text: str, shown: str) -> Value:
         return _Walk(source, loader).value(node)
     except yaml.MarkedYAMLError as error:
         raise Problems(_syntax(source, error)) from None
-    except yaml.YAMLError as error:
-        raise Problems(Problem(_top(shown), f"is not YAML: {error}".splitlines()[0])) from None
+    except RecursionError:
+        raise Problems(Problem(Place(source, 1, 1), _TOO_DEEP)) from None
     finally:
         loader.dispose()
 
 
 def scalar(text: str, place: Place) -> Value:
-    """Return what a text means when it stands in YAML on its own; raise Problems."""
-    value = parse(text, place.source.shown) if text.strip() else Value("", place, text)
-    if isinstance(value.data, (dict, list)):
-        return Value(text, place, text)
-    return Value(value.data, place, text)
+    """Return what a text of the command line means as a value of YAML; raise Problems."""
+    if text[:1] in ("'", '"'):
+        with contextlib.suppress(Problems):  # not a quoted value: text that begins with a quote
+            value = parse(text, place.source.shown)
+            if isinstance(value.data, str):
+                return Value(value.data, place, value.text)
+    if not text:
+        return Value("", place)
+    loader = _LOADER("")
+    try:
+        tag = loader.resolve(yaml.ScalarNode, text, (True, False))
+        data = loader.construct_object(yaml.ScalarNode(tag, text))
+    except ValueError:
+        raise Problems(Problem(place, f"'{text[:20]}…' is too long for a number")) from None
+    finally:
+        loader.dispose()
+    return Value(text if data is None else data, place, text)
 
 
 class _Walk:
@@ -153,27 +184,41 @@ class _Walk:
         self._source, self._loader = source, loader
         self._count = 0
 
-    def value(self, node: yaml.Node) -> Value:
+    def value(self, node: yaml.Node, depth: int = 0) -> Value:
+        self._count_one(node, depth)
+        match node:
+            case yaml.MappingNode():
+                self._untagged(node, "map")
+                return self._mapping(node, depth)
+            case yaml.SequenceNode():
+                self._untagged(node, "seq")
+                items = [self.value(item, depth + 1) for item in node.value]
+                return Value(items, self._place(node))
+        self._untagged(node, "str", "int", "float", "bool", "null")
+        try:
+            data = self._loader.construct_object(node)
+        except (ValueError, KeyError, yaml.YAMLError):
+            what = node.tag.removeprefix(_CORE)
+            text = f"'{str(node.value)[:20]}' cannot be read as {what}"
+            raise Problems(Problem(self._place(node), text, "put the text in quotes")) from None
+        return Value(data, self._place(node), str(node.value))
+
+    def _count_one(self, node: yaml.Node, depth: int) -> None:
         self._count += 1
         if self._count > _MOST_NODES:
             raise Problems(Problem(self._place(node), "has more values than a recipe can need"))
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node)
-        if isinstance(node, yaml.SequenceNode):
-            return Value([self.value(item) for item in node.value], self._place(node))
-        try:
-            data = self._loader.construct_object(node)
-        except yaml.MarkedYAMLError as error:
-            text = f"{error.problem}".partition(" for the tag ")[0]
-            raise Problems(
-                Problem(self._place(node), f"'{node.tag}' is no tag of a recipe: {text}")
-            ) from None
-        return Value(data, self._place(node), str(node.value))
+        if depth > _DEEPEST:
+            raise Problems(Problem(self._place(node), _TOO_DEEP))
 
-    def _mapping(self, node: yaml.MappingNode) -> Value:
+    def _untagged(self, node: yaml.Node, *known: str) -> None:
+        if node.tag.removeprefix(_CORE) not in known:
+            tag = node.tag.replace(_CORE, "!!")
+            raise Problems(Problem(self._place(node), f"'{tag}' is no tag of a recipe"))
+
+    def _mapping(self, node: yaml.MappingNode, depth: int) -> Value:
         data: dict[str, Value] = {}
         keys: dict[str, Place] = {}
-        for key, value in self._pairs(node):
+        for key, value in self._pairs(node, depth):
             place = self._place(key)
             if not isinstance(key, yaml.ScalarNode):
                 raise Problems(Problem(place, "a key must be a word, not a list or a map"))
@@ -181,24 +226,28 @@ class _Walk:
             if name in data:
                 first = f"first on line {keys[name].line}"
                 raise Problems(Problem(place, f"the key '{name}' stands twice, {first}"))
-            keys[name], data[name] = place, self.value(value)
+            keys[name], data[name] = place, self.value(value, depth + 1)
         return Value(data, self._place(node), keys=keys)
 
-    def _pairs(self, node: yaml.MappingNode) -> Iterator[tuple[yaml.Node, yaml.Node]]:
+    def _pairs(self, node: yaml.MappingNode, depth: int) -> Iterator[tuple[yaml.Node, yaml.Node]]:
         """Yield keys and values; those of `<<: *base` come after the map's own."""
-        merged: list[tuple[yaml.Node, yaml.Node]] = []
+        bases: list[yaml.Node] = []
         own = set()
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value == "<<" and not key.style:
-                bases = value.value if isinstance(value, yaml.SequenceNode) else [value]
-                merged += [pair for base in bases for pair in getattr(base, "value", [])]
+                bases += value.value if isinstance(value, yaml.SequenceNode) else [value]
             else:
-                own.add(getattr(key, "value", None) if isinstance(key, yaml.ScalarNode) else None)
+                own.add(_word(key))
                 yield key, value
-        for key, value in merged:
-            if key.value not in own:
-                own.add(key.value)
-                yield key, value
+        for base in bases:
+            if not isinstance(base, yaml.MappingNode):
+                raise Problems(Problem(self._place(base), "'<<' takes a map, or a list of maps"))
+            self._count_one(base, depth + 1)
+            for key, value in self._pairs(base, depth + 1):
+                self._count_one(key, depth)
+                if _word(key) not in own:
+                    own.add(_word(key))
+                    yield key, value
 
     def _place(self, node: yaml.Node) -> Place:
         return Place(self._source, node.start_mark.line + 1, node.start_mark.column + 1)
@@ -221,9 +270,23 @@ def _syntax(source: Source, error: yaml.MarkedYAMLError) -> Problem:
         problem, context = "a second document begins here", ""
         hint = "a recipe is one document: remove '---'"
     elif "undefined alias" in problem:
-        problem = problem.replace("found undefined alias", "no anchor for the alias")
+        problem = "no anchor for the alias"
+        context = ""
+    elif "duplicate anchor" in problem:
+        problem, context = "a second anchor of this name", ""
+    elif "nesting depth" in problem:
+        problem, context = _TOO_DEEP, ""
     place = Place(source, mark.line + 1, mark.column + 1) if mark else Place(source, 1, 1)
     return Problem(place, f"{problem}{', ' + context if context else ''}", hint)
+
+
+def _word(key: yaml.Node) -> str | None:
+    return str(key.value) if isinstance(key, yaml.ScalarNode) else None
+
+
+def _place_of(source: Source, before: str) -> Place:
+    lines = _BREAK.split(before)
+    return Place(source, len(lines), len(lines[-1]) + 1)
 
 
 def _line(source: Source, mark: Any) -> str:
@@ -237,4 +300,8 @@ def _top(shown: str) -> Place:
 
 
 def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
+
+
+_TOO_DEEP = "is nested deeper than a recipe can need"
