@@ -11,6 +11,7 @@ from typing import Any
 
 from zuka import compiled
 from zuka.errors import RecipeError
+from zuka.kinds import near
 from zuka.session import Session
 
 
@@ -121,12 +122,25 @@ def recipe_path(project: Path, named: str | None) -> Path:
     """Return the recipe that is named, or the only one; raise RecipeError with those there are."""
     found = sorted((project / "recipes").glob("*.yaml"))
     if not found:
-        raise RecipeError("no recipe here: there is no recipes/*.yaml", hint="zuka init makes one")
+        raise no_recipe(project)
     stem = named.partition(":")[0] if named else ""
     if not stem and len(found) == 1:
         return found[0]
     for path in found:
         if path.stem == stem:
             return path
-    names = ", ".join(path.stem for path in found)
-    raise RecipeError(f"no recipe '{stem}'" if stem else "which recipe?", hint=f"there is: {names}")
+    names = [path.stem for path in found]
+    if stem:
+        raise RecipeError(f"no recipe '{stem}'", hint=near(stem, names))
+    raise RecipeError("which recipe?", hint=f"there is: {', '.join(names)}")
+
+
+def no_recipe(project: Path) -> RecipeError:
+    """Return the error of a folder without recipes; where they are, if a folder above has some."""
+    for folder in project.resolve().parents:
+        if any((folder / "recipes").glob("*.yaml")):
+            return RecipeError(
+                "no recipe in this folder", hint=f"the project is above: cd {folder}"
+            )
+    text = "no recipe here: there is no recipes/*.yaml"
+    return RecipeError(text, hint="zuka init makes one")

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from zuka import compiled
+from zuka.asking import no_recipe
 from zuka.conduct import Conduct
-from zuka.errors import Error, RecipeError
+from zuka.errors import Error
 from zuka.reporter import Reporter
 from zuka.session import Session
 from zuka.ui import complain
@@ -29,8 +30,7 @@ def task_recipes() -> Iterator[dict[str, Any]]:
     """Yield a group for each recipe, and a task for each of its stages."""
     try:
         if not any(Path("recipes").glob("*.yaml")):
-            text = "no recipe here: there is no recipes/*.yaml"
-            raise RecipeError(text, hint="zuka init makes one")
+            raise no_recipe(Path.cwd())
         for path in wanted(Path("recipes"), sys.argv[1:]):
             given = variables()
             recipe = compiled.load(path, Path.cwd(), given)

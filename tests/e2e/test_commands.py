@@ -34,7 +34,7 @@ def test_a_mistyped_recipe_has_a_hint(sandboxed: Project, command: str) -> None:
     """The recipes there are stand in the hint."""
     done = sandboxed.zuka(command, "trian")
 
-    assert (2, True) == (done.code, "there is: train" in done.err), done
+    assert (2, True) == (done.code, "did you mean 'train'?" in done.err), done
 
 
 def test_a_mistyped_variable_is_refused_by_every_door(sandboxed: Project) -> None:

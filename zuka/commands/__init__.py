@@ -81,6 +81,8 @@ def run_doit(arguments: list[str]) -> int:
 
     from zuka.asking import recipe_path
 
+    if {"-h", "--help"} & set(arguments):
+        arguments = ["help", arguments[0]]
     named = [a for a in arguments[1:] if a[:1].isalpha() and "=" not in a]
     for argument in named if arguments[0] == "run" else []:
         recipe_path(Path.cwd(), argument)  # doit's own words for a mistyped name have no hint

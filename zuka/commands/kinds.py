@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,14 @@ def _facts(kind: Kind) -> dict[str, Any]:
 
 
 def _page(kind: Kind) -> str:
-    lines = [kind.doc, "", f"from {kind.source}", ""]
-    required = kind.schema.get("required", [])
-    for key, spec in kind.schema.get("properties", {}).items():
-        mark = " (required)" if key in required else ""
-        default = f" [{spec['default']}]" if "default" in spec else ""
-        lines.append(f"  {key}{mark}{default}: {spec['description']}")
+    lines = [kind.doc, "", f"from {kind.source}", "", *_keys(kind.schema, "  ")]
     return "\n".join(lines) + "\n"
+
+
+def _keys(schema: dict[str, Any], indent: str) -> Iterator[str]:
+    for key, spec in schema.get("properties", {}).items():
+        mark = " (required)" if key in schema.get("required", []) else ""
+        default = f" [{spec['default']}]" if spec.get("default") else ""
+        such = f" Such as: {spec['examples'][0]}" if "examples" in spec else ""
+        yield f"{indent}{key}{mark}{default}: {spec['description']}{such}"
+        yield from _keys(spec, indent + "  ")
