@@ -108,7 +108,7 @@ class Box:
         asked = {_text(name): _text(value) for name, value in process.env.items()}
         environment = self.environment(asked)
         try:
-            if process.term_type:
+            if process.term_type is not None:
                 code = await _in_terminal(process, argv, environment, self.home.disk)
             else:
                 code = await _in_pipes(process, argv, environment, self.home.disk)
