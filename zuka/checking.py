@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from zuka.places import Place, Problem, Value
+from zuka.places import Problem, Value
 
 _WORDS = {
     "string": "text",
@@ -23,10 +23,32 @@ _WORDS = {
 def check(value: Value, schema: Mapping[str, Any], who: str) -> Iterator[Problem]:
     """Yield every mistake of ``value``; ``who`` is what it is called in the messages."""
     from jsonschema import Draft7Validator
+    from jsonschema.validators import extend
 
-    for error in Draft7Validator(schema).iter_errors(value.plain()):
+    validator: Any = extend(Draft7Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+    for error in validator(schema).iter_errors(value.plain()):
         for leaf in _leaves(error):
             yield from _problems(value, leaf, who)
+
+
+def unsound(schema: Any) -> str:
+    """Return what is wrong with a schema itself, "" for a good one."""
+    from jsonschema import Draft7Validator, FormatChecker, SchemaError
+
+    try:
+        Draft7Validator.check_schema(schema, format_checker=FormatChecker(["regex"]))
+    except SchemaError as error:
+        where = _dotted(list(error.absolute_path))
+        return f"'{where}' {error.message[:300]}" if where else error.message[:300]
+    return ""
+
+
+def _pattern(_: Any, pattern: str, text: Any, __: Any) -> Iterator[Any]:
+    # Python's `$` lets a newline at the end pass; that of JSON Schema, and of editors, does not.
+    from jsonschema import ValidationError
+
+    if isinstance(text, str) and not re.search(re.sub(r"(?<!\\)\$$", r"\\Z", pattern), text):
+        yield ValidationError(f"{text!r} does not match {pattern!r}")
 
 
 def _leaves(error: Any) -> Iterator[Any]:
@@ -120,6 +142,7 @@ def _misfit(error: Any, value: Value, such: str) -> str:
         "pattern": lambda: f"is {got}, not {schema.get('x-says', limit)}{such}",
         "minimum": lambda: f"is {got}, less than {limit}",
         "maximum": lambda: f"is {got}, more than {limit}",
+        "maxLength": lambda: f"has {len(value.data)} characters, more than {limit}",
         "minItems": lambda: empty,
         "minLength": lambda: empty,
         "minProperties": lambda: empty,
@@ -170,10 +193,3 @@ def found(problems: list[Problem], what: str) -> str:
     ordered = sorted(unique, key=lambda p: (p.place.source.shown, p.place.line, p.place.column))
     count = "1 mistake" if len(ordered) == 1 else f"{len(ordered)} mistakes"
     return "\n".join([*map(str, ordered), f"{count} in {what}; nothing was sent"])
-
-
-def nowhere(shown: str) -> Place:
-    """Return a place in a file that has no lines to show."""
-    from zuka.places import Source
-
-    return Place(Source(shown, ()), 1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -9,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from zuka import __version__, door, kinds, recipe
+from zuka.errors import Error
 from zuka.machines import Machine
 from zuka.recipe import Placed, Recipe
 from zuka.store import read_json, write_json
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def load(path: Path, project: Path, overrides: Mapping[str, str]) -> Recipe:
@@ -21,10 +23,12 @@ def load(path: Path, project: Path, overrides: Mapping[str, str]) -> Recipe:
     cache = project / ".zuka" / "cache" / f"{path.stem}.json"
     key = [__version__, list(sys.version_info[:2]), str(path.resolve()), dict(overrides)]
     kept = read_json(cache, version=_FORMAT)
-    if kept is not None and kept.get("key") == key and _holds(kept):
-        return _thaw(kept, project)
+    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError, Error):
+        # A cache that is not what we wrote is none.
+        if kept is not None and kept["key"] == key and _holds(kept):
+            return _thaw(kept, project)
     loaded = recipe.load(path, project, overrides)
-    _keep(cache, loaded, key, project)
+    _keep(cache, loaded, key)
     return loaded
 
 
@@ -35,15 +39,11 @@ def _holds(kept: dict[str, Any]) -> bool:
     )
 
 
-def _keep(cache: Path, loaded: Recipe, key: list[Any], project: Path) -> None:
-    # A kind of the project's own may come to shadow ours at any time: its absence is kept too.
-    own = [project / "tasks" / f"{placed.kind.name}.py" for placed in loaded.stages]
-    paths = dict.fromkeys(str(path) for path in (*loaded.reads, *own))
-    stats = [(name, door.stat(name)) for name in paths]
+def _keep(cache: Path, loaded: Recipe, key: list[Any]) -> None:
     facts = {
         "format": _FORMAT,
         "key": key,
-        "stats": stats,
+        "stats": [(str(path), known) for path, known in loaded.reads.items()],
         "environment": dict(loaded.environment),
         "name": loaded.name,
         "path": loaded.path,
@@ -76,6 +76,6 @@ def _thaw(kept: dict[str, Any], project: Path) -> Recipe:
         Machine.from_facts(kept["machine"]),
         stages,
         kept["vars"],
-        tuple(Path(name) for name, _ in kept["stats"]),
+        {Path(name): tuple(known) if known else None for name, known in kept["stats"]},
         kept["environment"],
     )

@@ -51,8 +51,8 @@ def resolve(value: Any, project: Path) -> Machine:
         return Machine(SANDBOX, sandbox=True)
     if isinstance(value.data, dict):
         if SANDBOX in value.data:
-            folder = (value.plain()[SANDBOX] or {}).get("bin")
-            return Machine(SANDBOX, sandbox=True, bin=project / folder if folder else None)
+            inside = value.data[SANDBOX].data or {}
+            return Machine(SANDBOX, sandbox=True, bin=_path(inside.get("bin"), project))
         return _reached(str(value.data["address"].data), value, project)
     listed = _listed(project)
     if value.data in listed:
@@ -63,7 +63,8 @@ def resolve(value: Any, project: Path) -> Machine:
 def _listed(project: Path) -> dict[str, Any]:
     """Return the machines of machines.yaml; raise Problems when it is wrong."""
     from zuka.checking import check
-    from zuka.places import Problems, read
+    from zuka.nodes import read
+    from zuka.places import Problems
 
     path = project / "machines.yaml"
     if not path.is_file():
@@ -78,11 +79,23 @@ def _listed(project: Path) -> dict[str, Any]:
 
 def _reached(name: str, value: Any, project: Path) -> Machine:
     facts = value.plain()
-    key = facts.get("key")
     return Machine(
         name,
         address=facts.get("address", ""),
         port=facts.get("port"),
         user=facts.get("user", ""),
-        key=project / Path(key).expanduser() if key else None,
+        key=_path(value.data.get("key"), project),
     )
+
+
+def _path(value: Any, project: Path) -> Path | None:
+    """Return a path of the recipe: `~` is the home folder, else it is relative to the project."""
+    from zuka.places import Problem, Problems
+
+    if value is None:
+        return None
+    try:
+        return project / Path(value.data).expanduser()
+    except RuntimeError:
+        text = f"no home folder for '{value.data}'"
+        raise Problems(Problem(value.place, text, "write the whole path")) from None
