@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -206,3 +207,17 @@ def _alive(pid: int) -> bool:
     import psutil
 
     return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+
+
+def test_a_port_that_somebody_took_is_given_up(project: Path) -> None:
+    """A box that was off comes back at another port, rather than not at all."""
+    first = sandbox.up(project).port
+    sandbox.down(project)
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", first or 0))
+        taken.listen()
+        second = sandbox.up(project).port
+
+    assert first != second
+    assert "on" == sandbox.state(project).state

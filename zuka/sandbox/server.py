@@ -8,6 +8,7 @@ import fcntl
 import getpass
 import os
 import pty
+import random
 import signal
 import struct
 import subprocess
@@ -26,6 +27,8 @@ from zuka.store import write_json
 
 _BLOCK = 1 << 18
 _WINDOW = 1 << 24
+_PORTS = range(20_000, 32_000)
+"""Below those that Linux and macOS give to connections that go out."""
 _SHARED = ("PIP_", "UV_", "SSL_CERT_", "REQUESTS_CA_", "http_proxy", "https_proxy", "no_proxy")
 """What a real box has of its own: where packages come from."""
 
@@ -43,7 +46,31 @@ class Box:
         if not self.home.host_key.exists():
             asyncssh.generate_private_key("ssh-ed25519").write_private_key(str(self.home.host_key))
             self.home.host_key.chmod(0o600)
-        listener = await asyncssh.listen(
+        listener = await self._listen(port)
+        self._announce("on", listener.get_port())
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop.set)
+        while not self.stop.is_set() and self.home.host_key.exists():
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.stop.wait(), timeout=0.5)
+        await asyncio.sleep(0.05)  # the client that said `poweroff` hears that it was done
+        port = listener.get_port()
+        self._announce("stopping", port)
+        listener.close()
+        kill_all(self.home.root)
+        self._announce("off", port)
+        os._exit(0)
+
+    async def _listen(self, port: int) -> asyncssh.SSHAcceptor:
+        """Take the box's port; when somebody else has taken it meanwhile, another one."""
+        for choice in filter(None, (port, *random.sample(_PORTS, 50))):
+            with contextlib.suppress(OSError):
+                return await self._listen_at(choice)
+        return await self._listen_at(0)
+
+    async def _listen_at(self, port: int) -> asyncssh.SSHAcceptor:
+        return await asyncssh.listen(
             "127.0.0.1",
             port,
             server_factory=lambda: _Login(self.home),
@@ -59,20 +86,6 @@ class Box:
             compression_algs=["none"],
             reuse_address=True,
         )
-        self._announce("on", listener.get_port())
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop.set)
-        while not self.stop.is_set() and self.home.host_key.exists():
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.stop.wait(), timeout=0.5)
-        await asyncio.sleep(0.05)  # the client that said `poweroff` hears that it was done
-        port = listener.get_port()
-        self._announce("stopping", port)
-        listener.close()
-        kill_all(self.home.root)
-        self._announce("off", port)
-        os._exit(0)
 
     def _announce(self, state: str, port: int) -> None:
         if not self.home.root.exists():
