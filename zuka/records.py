@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -139,6 +140,16 @@ def room_for(shelf: Path, run: str) -> Path:
         number += 1
         folder = shelf / f"{run}-{number}"
     return folder
+
+
+def half_of(folder: Path) -> Path:
+    """Return where results are brought together, with nothing there of a run that was killed."""
+    half = folder.parent / f".{folder.name}.part"
+    if half.is_dir() and not half.is_symlink():
+        shutil.rmtree(half)
+    else:
+        half.unlink(missing_ok=True)
+    return half
 
 
 def publish(half: Path, record: Record) -> Record:

@@ -15,7 +15,7 @@ from zuka.errors import Error, HostError, StageError
 from zuka.host import Host, SshHost, Watch
 from zuka.machines import Machine
 from zuka.recipe import Recipe
-from zuka.records import Dues, Record, publish, room_for
+from zuka.records import Dues, Record, half_of, publish, room_for
 from zuka.shell import clean
 from zuka.stage import Product, Pull, Reply, RunHere, State, Step
 from zuka.survey import Grounds, Survey, Surveyed, survey
@@ -242,7 +242,7 @@ class Session:
     def _keep(self, item: Surveyed, step: Pull, watch: Watch) -> None:
         """Bring results home: verified, under a new name, with the record that proves them."""
         folder = room_for(self.project / Path(step.target).parent, Path(step.target).name)
-        half = folder.parent / f".{folder.name}.part"
+        half = half_of(folder)
         files = self.host.pull(step, half, watch)
         digests = {name: file.sha256 for name, file in files.items()}
         dues = self.grounds.dues(self.recipe.name).read(self.survey.dues)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_deleted_artifacts_cost_one_look(project: Project) -> None:
     done = project.run()
     calls = project.ssh_calls()
 
-    assert (0, ["fetch"]) == (done.code, done.ran), done
+    assert (0, ["fetch", "poweroff"]) == (done.code, done.ran), done
     logins = [call for call in calls if "-fN" in call]
     assert len(logins) <= 1
     rest = [call for call in calls if "-fN" not in call]
@@ -55,3 +56,21 @@ def test_record_tells_where_results_come_from(project: Project) -> None:
     assert {"outputs/metrics.jsonl", "outputs/weights", "run.log"} <= set(record["files"])
     assert record["box"]
     assert list(range(1, 8)) == project.steps()
+
+
+def test_results_that_came_half_are_brought_anew(project: Project) -> None:
+    """A kill in the middle of a fetch leaves a half folder: the next run begins it again."""
+    assert 0 == project.run().code
+    [folder] = project.results()
+    project.box.start()
+    shutil.rmtree(folder.parent)
+    half = folder.parent / f".{folder.name}.part"
+    (half / "outputs").mkdir(parents=True)
+    (half / "outputs" / "weights.json").write_text("half")
+    (half / "outputs" / "other").write_text("of another try")
+    done = project.run()
+
+    assert (0, ["fetch", "poweroff"]) == (done.code, done.ran), done
+    assert [folder] == project.results()
+    assert not (folder / "outputs" / "other").exists()
+    assert not half.exists()
