@@ -12,6 +12,7 @@ import random
 import re
 import signal
 import time
+from collections import Counter
 
 import pytest
 
@@ -75,6 +76,39 @@ def test_kills_at_every_boundary(sandboxed: Project, number: signal.Signals) -> 
     check_whole(sandboxed)
     print(f"\n{number.name}: {kills} kills")
     assert kills >= 6  # two quick stages may end between two looks
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
+def test_kills_inside_every_stage(sandboxed: Project, number: signal.Signals) -> None:
+    """Kill a moment after a stage has begun, each stage thrice; each next run goes on with it."""
+    chance = random.Random(f"{SEED} inside {number}")
+    start_anew(sandboxed, 1)
+    journal = Journal(sandboxed.folder / ".zuka" / "journal.jsonl")
+    kills: Counter[str] = Counter()
+    for _ in range(60):
+        before = len(begun(journal))
+        running = sandboxed.start("run", "train")
+        while running.poll() is None:
+            new = [task for task in begun(journal)[before:] if kills[task] < 3]
+            if new:
+                time.sleep(chance.choice([0, 0.02, 0.05, 0.1, 0.2]))
+                running.send_signal(number)
+                kills[new[0]] += 1
+                break
+            time.sleep(0.002)
+        out, err = running.communicate(timeout=60)
+        assert "Traceback" not in err, err
+        assert running.returncode not in (1, 2, 3), (out, err)
+        if running.returncode == 0 and not sandboxed.predicted():
+            break
+    check_whole(sandboxed)
+    print(f"\nseed {SEED}: inside stages, {number.name}: {sum(kills.values())} kills")
+    assert sum(kills.values()) >= 15
+
+
+def begun(journal: Journal) -> list[str]:
+    """Return the stages that were begun, in their order."""
+    return [event["task"] for event in journal.events() if event["event"] == "started"]
 
 
 def start_anew(project: Project, version: int) -> None:
