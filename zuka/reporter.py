@@ -89,6 +89,7 @@ class Reporter:
         """Say that a stage was looked at; nothing is said of one that is not needed."""
         conduct = _conduct(task)
         if conduct and task.actions and conduct.session.was_asked(task.meta["stage"]):
+            conduct.session.accept(task.meta["stage"])
             self._say(f"{task.name:<20}  as asked")
 
     def skip_ignore(self, task: Any) -> None:

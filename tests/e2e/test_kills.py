@@ -113,6 +113,7 @@ def begun(journal: Journal) -> list[str]:
 
 def start_anew(project: Project, version: int) -> None:
     """Make a recipe that was never run."""
+    print(f"ZUKA_SEED={SEED} repeats this")
     value = project.recipe(pause=0.04, steps=STEPS)
     (project.folder / "data" / "a.txt").write_text(f"version {version}\n")
     project.write_recipe(value)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 
 import pytest
 
 from tests.project import STAGES, Project
+from zuka.journal import Journal
 
 pytestmark = pytest.mark.e2e
 
@@ -74,3 +76,28 @@ def test_results_that_came_half_are_brought_anew(project: Project) -> None:
     assert [folder] == project.results()
     assert not (folder / "outputs" / "other").exists()
     assert not half.exists()
+
+
+def test_a_finish_that_was_found_done_is_no_longer_owed(project: Project) -> None:
+    """Two kills, one after the snapshot and one after the power-off: the silence is understood."""
+    assert 0 == project.run().code
+    project.box.start()
+    [dues] = (project.folder / ".zuka" / "dues").glob("*.json")
+    done = json.loads(dues.read_text())["done"]
+    written = {"format": 1, "used": True, "off": False, "done": {"clean": done["clean"]}}
+    dues.write_text(json.dumps(written))
+    journal = Journal(project.folder / ".zuka" / "journal.jsonl")
+    before = len(list(journal.events()))
+    running = project.start("run", "train")
+    while "train:poweroff" not in [event["task"] for event in list(journal.events())[before:]]:
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.01)
+    time.sleep(0.5)
+    running.kill()
+    running.communicate()
+    while project.box.is_on():
+        time.sleep(0.05)
+    last = project.run()
+
+    assert 0 == last.code, last
+    assert (0, []) == ((again := project.run()).code, again.ran)
