@@ -1,0 +1,75 @@
+"""What something that was read means, and what to do: rows of a catalogue in two languages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from zuka.shell import clean
+
+Level = Literal["good", "warn", "bad"]
+Language = Literal["en", "zh"]
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """
+    One thing that was recognised: a row of ``catalogue/<kind>.yaml``, with its facts.
+
+    ``facts`` are plain data (text, numbers, lists, maps); the row's text may name them, `{name}`.
+    """
+
+    kind: str
+    verdict: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def level(self) -> Level:
+        """Return how good or bad it is."""
+        level: Level = rows(self.kind)[self.verdict]["level"]
+        return level
+
+    def means(self, language: Language = "en") -> str:
+        """Return what was found, in one sentence."""
+        return self._filled("means", language)
+
+    def next(self, language: Language = "en") -> str:
+        """Return what to do about it; empty when nothing is to be done."""
+        return self._filled("next", language)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the stable form for machines: kind, verdict, facts, advice in each language."""
+        advice = {
+            language: " ".join(filter(None, (self.means(language), self.next(language))))
+            for language in LANGUAGES
+        }
+        facts = dict(self.facts)
+        return {"kind": self.kind, "verdict": self.verdict, "facts": facts, "advice": advice}
+
+    def _filled(self, part: str, language: Language) -> str:
+        text: str = rows(self.kind)[self.verdict][language].get(part, "")
+        return text.format_map({key: clean(str(value)) for key, value in self.facts.items()})
+
+
+@cache
+def rows(kind: str) -> Mapping[str, Any]:
+    """Return the catalogue's rows of one kind, by verdict, in the order of the file."""
+    import yaml
+
+    path = Path(__file__).parent / "catalogue" / f"{kind}.yaml"
+    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return found
+
+
+def language() -> Language:
+    """Return the user's language, as their terminal's settings name it; English for any other."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if os.environ.get(name):
+            return "zh" if os.environ[name].startswith("zh") else "en"
+    return "en"
