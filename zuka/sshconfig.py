@@ -1,0 +1,71 @@
+"""The user's ssh_config, as OpenSSH itself reads it; it is the only parser."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from zuka import diagnosis, shell
+from zuka.errors import HostError
+from zuka.machines import Machine
+
+_ANSWERS_WITHIN = 10.0
+
+
+def effective(machine: Machine, config: Path | None = None) -> dict[str, str]:
+    """
+    Return what ssh would do for a box: its settings, lower-case; the first of a kind counts.
+
+    ``config`` is another file than the user's own. Runs the ``Match exec`` in it, as each login
+    does; so no plan calls it. Raises HostError with the file and line that ssh names.
+    """
+    options = ["-p", str(machine.port)] if machine.port else []
+    options += ["-l", machine.user] if machine.user else []
+    options += ["-F", str(config)] if config else []
+    try:
+        done = subprocess.run(
+            ["ssh", "-G", *options, machine.address or machine.name],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ANSWERS_WITHIN,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise HostError("'ssh' is not installed here", hint="apt install openssh-client") from None
+    except subprocess.TimeoutExpired:
+        raise HostError(
+            "ssh -G does not answer", hint="look at Match exec in ~/.ssh/config"
+        ) from None
+    if done.returncode:
+        raise diagnosis.explain(shell.clean_lines(done.stderr), machine.name)
+    found: dict[str, str] = {}
+    for line in done.stdout.splitlines():
+        key, _, value = line.partition(" ")
+        found.setdefault(key, value)
+    return found
+
+
+def way(settings: Mapping[str, str]) -> str:
+    """Return how a box is reached in one line: user@host:port, and what lies between."""
+    host = settings.get("hostname", "")
+    shown = f"[{host}]" if ":" in host else host
+    through = settings.get("proxyjump") or settings.get("proxycommand") or ""
+    text = f"{settings.get('user', '')}@{shown}:{settings.get('port', '22')}"
+    return shell.clean(f"{text} through {through}" if through not in ("", "none") else text)
+
+
+def doubts(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what is strange in the settings of a box, each with what to do."""
+    host, key = settings.get("hostname", ""), settings.get("identityfile", "")
+    if re.search(r"[<>]|\s", host):
+        yield f"the host name '{host}' is still a placeholder", "write what the console shows"
+    if re.fullmatch(r"[A-Za-z]:[^\\/].*", key):
+        text = f"the key '{key}' is a Windows path that lost its backslashes"
+        yield text, "write IdentityFile again, in quotes, with /"
+    if settings.get("stricthostkeychecking") in ("no", "false", "off"):
+        text = "your ssh_config lets this host be anybody (StrictHostKeyChecking no)"
+        yield text, "zuka pins its key all the same; for ssh itself, take the line out"
