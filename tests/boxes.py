@@ -116,11 +116,20 @@ class SshdBox:
     """A real sshd with its own home, host key and programs, run as the user of the test."""
 
     name = "sshd"
+    address = "127.0.0.1"
+    settings = ""
+    """Lines of sshd_config that come before the others; the first of a kind wins."""
+    login = "/bin/sh"
+    """How the login shell is started; `-c` and the command follow."""
+    path = ""
+    """The box's whole PATH; empty: what this machine has."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, **changes: str) -> None:
         self.root, self.home = root, root / "home"
+        for name, value in changes.items():
+            setattr(self, name, value)
         self.env: dict[str, str] = {}
-        self.port = _free_port()
+        self.port = _free_port(self.address)
         self.sockets = Path(f"/tmp/zt-{os.getpid()}-{self.port}")
         self._server: subprocess.Popen[bytes] | None = None
         for folder in (root, self.home, root / "bin", self.sockets):
@@ -131,7 +140,7 @@ class SshdBox:
 
     def machine(self) -> Any:
         return {
-            "address": "127.0.0.1",
+            "address": self.address,
             "port": self.port,
             "user": getpass.getuser(),
             "key": str(self.root / "client_key"),
@@ -169,7 +178,7 @@ class SshdBox:
 
     def is_on(self) -> bool:
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=2) as connection:
+            with socket.create_connection((self.address, self.port), timeout=2) as connection:
                 return connection.recv(4) == b"SSH-"
         except OSError:
             return False
@@ -205,7 +214,7 @@ class SshdBox:
             "HOME": str(self.home),
             "USER": getpass.getuser(),
             "SHELL": "/bin/sh",
-            "PATH": f"{self.root}/bin:{folder}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{self.root}/bin:{self.path or f'{folder}:/usr/local/bin:/usr/bin:/bin'}",
             "TMUX_TMPDIR": str(self.sockets),
             MARK: str(self.root),
             "LANG": "C.UTF-8",
@@ -214,7 +223,9 @@ class SshdBox:
         words = " ".join(_quoted(f"{name}={value}") for name, value in {**shared, **own}.items())
         (self.root / "login").write_text(
             f"#!/bin/sh\ncd {_quoted(str(self.home))} || exit 1\n"
-            f'exec env -i {words} /bin/sh -c "${{SSH_ORIGINAL_COMMAND:-exec /bin/sh -l}}"\n'
+            # With SSH_CLIENT in its environment, bash reads .bashrc for a command, too.
+            f'exec env -i {words} SSH_CLIENT="$SSH_CLIENT" {self.login} -c'
+            ' "${SSH_ORIGINAL_COMMAND:-exec /bin/sh -l}"\n'
         )
         _program(self.root / "login")
         for name in ("shutdown", "poweroff"):
@@ -223,7 +234,8 @@ class SshdBox:
             _program(self.root / "bin" / name)
         (self.root / "authorized_keys").write_text((self.root / "client_key.pub").read_text())
         (self.root / "sshd_config").write_text(
-            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.root}/host_key\n"
+            f"{self.settings}\nPort {self.port}\nListenAddress {self.address}\n"
+            f"HostKey {self.root}/host_key\n"
             f"AuthorizedKeysFile {self.root}/authorized_keys {self.home}/.ssh/authorized_keys\n"
             "UsePAM no\nStrictModes no\nPasswordAuthentication no\nPidFile none\n"
             f"KbdInteractiveAuthentication no\nForceCommand {self.root}/login\n"
@@ -231,9 +243,9 @@ class SshdBox:
         )
 
 
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+def _free_port(address: str) -> int:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as taken:
+        taken.bind((address, 0))
         return int(taken.getsockname()[1])
 
 

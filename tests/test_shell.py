@@ -38,7 +38,7 @@ def test_argv_arrives_unchanged(words: list[str]) -> None:
 @given(text=NO_NUL)
 def test_an_argument_passes_every_login_shell(login: str, text: str) -> None:
     """A script that travels as an argument survives sh, bash, fish and tcsh alike."""
-    command = shell.as_argument("printf %s " + shlex.quote(text))
+    command = shell.as_argument(f"printf %s {shlex.quote(text)}".encode())
     front = ["busybox", "sh"] if login == "busybox" else [login]
     done = subprocess.run([*front, "-c", command], capture_output=True, check=False)
 

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from zuka.errors import HostError
+from zuka.errors import StrangerError
 from zuka.store import read_json, write_json
 
 _FORMAT = 1
 
 
+def stranger(machine: str, ids: str = "") -> StrangerError:
+    """Return the error for a box that is not the known one."""
+    text = f"another box answers for '{machine}'{ids}; nothing was sent"
+    return StrangerError(text, hint=f"if you rented a new one: zuka rebind {machine}")
+
+
 @dataclass(frozen=True, slots=True)
 class BoxId:
-    """Who answered: the random id in zuka's folder there, and this boot of it."""
+    """Who answered: the random id in zuka's folder there, this boot of it, its host name."""
 
     id: str | None
     boot: str = ""
+    host: str = ""
+    """In a container, the container's own id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +40,38 @@ class Boxes:
 
     def known(self, machine: str) -> str | None:
         """Return the id of the box last used under this name."""
-        value = read_json(self._path(machine), version=_FORMAT)
-        return str(value["id"]) if value and value.get("id") else None
+        found = self._read(machine).get("id")
+        return str(found) if found else None
+
+    def is_rebound(self, machine: str) -> bool:
+        """Tell whether the user said that another box may answer under this name."""
+        return bool(self._read(machine).get("rebound"))
+
+    def facts(self, machine: str) -> dict[str, Any]:
+        """Return all that is known of the box: id, boot, host, since (seconds since 1970)."""
+        return {key: value for key, value in self._read(machine).items() if key != "format"}
+
+    def _read(self, machine: str) -> dict[str, Any]:
+        return read_json(self._path(machine), version=_FORMAT) or {}
 
     def check(self, machine: str, met: BoxId) -> None:
-        """Raise HostError when another box than the known one answers."""
-        known = self.known(machine)
-        if known and met.id and known != met.id:
-            raise HostError(
-                f"another box answers for '{machine}': its id is {met.id}, not {known};"
-                " nothing was sent",
-                hint=f"if you rented a new one: zuka rebind {machine}",
-            )
+        """Raise StrangerError when another box than the known one answers."""
+        value = self._read(machine)
+        known = value.get("id")
+        if known and met.id and known != met.id and not value.get("rebound"):
+            raise stranger(machine, f": its id is {met.id}, not {known}")
 
     def remember(self, machine: str, met: BoxId) -> None:
         """Write down the box that was used."""
-        if met.id and met.id != self.known(machine):
-            facts = {"format": _FORMAT, "id": met.id, "boot": met.boot, "since": time.time()}
-            write_json(self._path(machine), facts)
+        value = self._read(machine)
+        same = all(value.get(name) == told for name, told in asdict(met).items())
+        if met.id and (not same or value.get("rebound")):
+            write_json(
+                self._path(machine), {"format": _FORMAT, **asdict(met), "since": time.time()}
+            )
 
-    def forget(self, machine: str) -> None:
-        """Forget the box; the next one that answers is taken for it."""
-        self._path(machine).unlink(missing_ok=True)
+    def rebind(self, machine: str) -> None:
+        """Take the next box that answers for this one; what is known of the old one is kept."""
+        value = self._read(machine)
+        if value.get("id"):
+            write_json(self._path(machine), {**value, "rebound": True})

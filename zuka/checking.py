@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from zuka.places import Problem, Value
+from zuka.rooms import builtin
 
 _WORDS = {
     "string": "text",
@@ -24,11 +26,20 @@ def check(value: Value, schema: Mapping[str, Any], who: str) -> Iterator[Problem
     """Yield every mistake of ``value``; ``who`` is what it is called in the messages."""
     from jsonschema import Draft7Validator
     from jsonschema.validators import extend
+    from referencing import Registry
 
     validator: Any = extend(Draft7Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
-    for error in validator(schema).iter_errors(value.plain()):
+    others: Any = Registry(retrieve=_neighbour)  # type: ignore[call-arg]
+    for error in validator(schema, registry=others).iter_errors(value.plain()):
         for leaf in _leaves(error):
             yield from _problems(value, leaf, who)
+
+
+def _neighbour(name: str) -> Any:
+    """Return a schema that another one refers to by the name of its file."""
+    from referencing import Resource
+
+    return Resource.from_contents(json.loads((builtin("schemas") / name).read_text("utf-8")))
 
 
 def unsound(schema: Any) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import selectors
+import shlex
 import subprocess
 import tempfile
 import threading
@@ -15,12 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from zuka import diagnosis, shell
-from zuka.errors import HostError
+from zuka import diagnosis, login, shell
+from zuka.boxes import stranger
+from zuka.errors import CrowdedError, HostError, StrangerError
+from zuka.finding import language
 from zuka.machines import Machine
 
 _LOGIN_TAKES = 30.0
+_CLOSES_WITHIN = 2.0
+"""Seconds between the end of a command's output and its exit code, on a link that lives."""
 _SSH_FAILED = 255
+_LONGEST_ARGUMENT = 100_000
+"""Bytes; Linux takes 131,072 in one argument, here and on the box."""
 
 
 @dataclass(frozen=True)
@@ -67,32 +74,44 @@ class Client:
 class Connection:
     """How one box is reached; threads may share it."""
 
-    def __init__(self, machine: Machine, state: Path) -> None:
+    def __init__(self, machine: Machine, state: Path, say: login.Say = login.unsaid) -> None:
         self.machine = machine
+        self._say = say
         self.socket = _socket_folder() / _short(f"{state}\0{machine}")
         self._known_hosts = state / "known_hosts" / machine.name
         self._clients: set[subprocess.Popen[bytes]] = set()
         self._opening = threading.Lock()
+        self._turn = threading.Condition()
+        self._most = 0
+        """Sessions that the server was seen to allow at a time; 0: as many as were asked for."""
 
-    def exchange(self, text: bytes, *, limit: float) -> bytes:
+    def exchange(self, text: bytes, *, limit: float, shortest: bool = False) -> bytes:
         """
         Send one script and return all that it printed; raise HostError when none came in time.
 
         The socket may be a dead master's: then nothing ran, and asking once more is safe.
+        ``shortest`` saves a round trip: the script, which everybody may see, goes as an argument.
         """
         deadline = time.monotonic() + limit
+        argument = shell.as_argument(text) if shortest else ""
+        fits = 0 < len(argument) < _LONGEST_ARGUMENT
         for last in (False, True):
-            with as_file(text) as file, self.client(shell.SHELL, stdin=file) as client:
+            with (
+                as_file(b"" if fits else text) as file,
+                self.client(argument if fits else shell.SHELL, stdin=file) as client,
+            ):
                 out = b"".join(client.blocks(deadline))
                 if time.monotonic() > deadline:
                     raise HostError(
                         f"{self.machine.name}: no answer within {limit:.0f} s",
                         hint="the box may hang; look with ssh",
                     )
+                self.refuse_a_stranger(client)
                 if out or client.process.wait() != _SSH_FAILED:
                     return out
-                if last:
-                    raise self.diagnosed(client)
+                error = self.diagnosed(client)
+                if last or isinstance(error, CrowdedError):
+                    raise error
             self.close()
         raise AssertionError
 
@@ -103,22 +122,47 @@ class Connection:
         options = self._options("ControlMaster=no", "ProxyCommand=false")
         argv = ["ssh", *options, self._target(), command]
         with tempfile.TemporaryFile() as errors:
-            process = subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=errors)
-            self._clients.add(process)
+            with self._turn:
+                self._turn.wait_for(lambda: not self._most or len(self._clients) < self._most)
+                process = subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=errors)
+                self._clients.add(process)
             try:
                 yield Client(process, errors)
             finally:
-                process.kill()
-                for pipe in (process.stdin, process.stdout):
-                    with contextlib.suppress(OSError):
-                        if pipe:
-                            pipe.close()
-                process.wait()
-                self._clients.discard(process)
+                self._end(process)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """End a client, and let the next one have its session."""
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                if pipe:
+                    pipe.close()
+        process.wait()
+        with self._turn:
+            self._clients.discard(process)
+            self._turn.notify()
 
     def diagnosed(self, client: Client) -> HostError:
         """Return the error that says what a client's last words mean."""
-        return diagnosis.explain(client.said(), self.machine.name)
+        said = client.said()
+        others = len(self._clients) - 1
+        if others and "session request failed" in said:
+            self._most = others
+            return CrowdedError(f"{self.machine.name}: the server allows {others} at a time")
+        return diagnosis.explain(said, self.machine.name)
+
+    def raise_if_crowded(self, client: Client) -> None:
+        """Raise CrowdedError when a command never ran because others did."""
+        error = self.diagnosed(client)
+        if isinstance(error, CrowdedError):
+            raise error
+
+    def refuse_a_stranger(self, client: Client) -> None:
+        """Raise StrangerError when a command ended because the box is not the one it is for."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if client.process.wait(_CLOSES_WITHIN) == shell.STRANGER:
+                raise stranger(self.machine.name)
 
     def abandon(self) -> None:
         """End our own ssh clients; what runs on the box goes on."""
@@ -146,6 +190,34 @@ class Connection:
 
     def _open_master(self) -> None:
         self._known_hosts.parent.mkdir(parents=True, exist_ok=True)
+        key, known = self.machine.key, self._known_hosts.exists()
+        if not known:
+            self._refuse_the_way()
+        if key:
+            login.prepare(key, self._say)
+        said = self._log_in()
+        if not known and self._known_hosts.exists():
+            self._say(f"{self.machine.name}: first contact, host key {self._pinned()}")
+        if (
+            said
+            and key
+            and login.admit(["ssh", *self._base()], self._target(), key, said, self._say)
+        ):
+            said = self._log_in()
+        if said:
+            raise self._refused(said)
+
+    def _refuse_the_way(self) -> None:
+        """Raise HostError for an address through which no program can work."""
+        from zuka import platforms
+
+        wrong = platforms.refused(self._target(), self.machine.user)
+        if wrong:
+            text = f"{self.machine.name}: {wrong.means(language())}"
+            raise HostError(text, hint=wrong.next(language()))
+
+    def _log_in(self) -> str:
+        """Open the master; return what ssh said when it could not."""
         argv = ["ssh", "-fN", "-M", *self._options("ControlPersist=120"), self._target()]
         with tempfile.TemporaryFile() as errors:
             # All its ends are files: a master keeps what it was given for as long as it lives.
@@ -158,22 +230,41 @@ class Connection:
                     stderr=errors,
                     timeout=_LOGIN_TAKES,
                     check=False,
+                    start_new_session=True,  # without a terminal, no jump host can ask anything
                 ).returncode
             except subprocess.TimeoutExpired:
-                raise diagnosis.explain("timed out", self.machine.name) from None
+                return "timed out"
             except FileNotFoundError:
                 raise HostError(
                     "'ssh' is not installed here", hint="apt install openssh-client, or the like"
                 ) from None
             errors.seek(0)
             said = shell.clean_lines(errors.read().decode(errors="replace"))
-        if code and not self.socket.exists():
-            raise diagnosis.explain(said, self.machine.name, self._keys(said))
+        return (said or "no answer") if code and not self.socket.exists() else ""
+
+    def _refused(self, said: str) -> HostError:
+        """Return the error that says why nobody was let in."""
+        error = diagnosis.explain(said, self.machine.name, self._keys(said))
+        if "HOST IDENTIFICATION HAS CHANGED" in said:
+            return StrangerError(error.args[0], hint=error.hint)
+        key = self.machine.key
+        if not key or "Permission denied" not in said:
+            return error
+        wrong, hint = login.why_refused(key)
+        if wrong:
+            return HostError(f"{self.machine.name}: {wrong}", hint=hint)
+        line = f"{login.public(key)} zuka"
+        return HostError(error.args[0], hint=f"give this line to the console of the box: {line}")
 
     def _options(self, *more: str) -> list[str]:
+        key = self.machine.key
+        own = [f"IdentityFile={_word(key)}", "IdentitiesOnly=yes"] if key else []
+        return [*self._base(), *_spelled("BatchMode=yes", *own, *more)]
+
+    def _base(self) -> list[str]:
+        """Return the options that every ssh of ours has, whoever logs in."""
         machine = self.machine
-        settings = [
-            "BatchMode=yes",
+        options = _spelled(
             "ConnectTimeout=10",
             "ServerAliveInterval=5",
             "ServerAliveCountMax=3",
@@ -192,11 +283,9 @@ class Connection:
             "LogLevel=ERROR",
             "PermitLocalCommand=no",
             "RemoteCommand=none",
-            *more,
-        ]
-        if machine.key:
-            settings += [f"IdentityFile={_word(machine.key)}", "IdentitiesOnly=yes"]
-        options = [part for setting in settings for part in ("-o", setting)]
+        )
+        if machine.jump:
+            options += _spelled(f"ProxyCommand={_through(machine.jump, self._known_hosts)}")
         options += ["-p", str(machine.port)] if machine.port else []
         options += ["-l", machine.user] if machine.user else []
         return options
@@ -208,16 +297,14 @@ class Connection:
         """Return the pinned and the offered host key's fingerprint, where both are known."""
         import re
 
-        offered = re.search(r"(SHA256:\S+?)\.?(?:\s|$)", said)
-        pinned = subprocess.run(
-            ["ssh-keygen", "-lf", str(self._known_hosts)],
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout.split()
-        if not offered or len(pinned) < 2:  # noqa: PLR2004 - bits, then the fingerprint
-            return ""
-        return f" (pinned {pinned[1]}, offered {offered[1]})"
+        offered, pinned = re.search(r"(SHA256:\S+?)\.?(?:\s|$)", said), self._pinned()
+        return f" (pinned {pinned}, offered {offered[1]})" if offered and pinned else ""
+
+    def _pinned(self) -> str:
+        """Return the fingerprint of the host key that this box is known by."""
+        command = ["ssh-keygen", "-lf", str(self._known_hosts)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return next((word for word in done.stdout.split() if word.startswith("SHA256:")), "")
 
 
 @contextlib.contextmanager
@@ -227,6 +314,31 @@ def as_file(text: bytes) -> Iterator[IO[bytes]]:
         file.write(text)
         file.seek(0)
         yield file
+
+
+def _spelled(*settings: str) -> list[str]:
+    return [part for setting in settings for part in ("-o", setting)]
+
+
+def _through(jump: str, known_hosts: Path) -> str:
+    """Return the command that leads through hosts, each reached as the user's own ssh does."""
+    settings = (
+        "BatchMode=yes",
+        "ConnectTimeout=10",
+        f"UserKnownHostsFile={_word(known_hosts.with_suffix('.jump'))}",
+        "StrictHostKeyChecking=accept-new",
+        "ControlMaster=no",
+        "ControlPath=none",
+        "ForwardAgent=no",
+        "RequestTTY=no",
+        "LogLevel=ERROR",
+    )
+    command = ""
+    for host in jump.split(","):
+        before = _spelled(f"ProxyCommand={command}") if command else []
+        words = shlex.join(["ssh", *_spelled(*settings), *before]).replace("%", "%%")
+        command = f"{words} -W '[%h]:%p' {shlex.quote(f'ssh://{host}')}"
+    return command
 
 
 def _word(path: Path) -> str:

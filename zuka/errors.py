@@ -6,6 +6,8 @@ Error                 1   a run that could not do what was asked
 + RecipeError         2   the recipe, or another file of the project, is wrong; nothing was sent
 + KindError           2   a file in a tasks or schemas folder is wrong
 + HostError           3   the box cannot be reached, or cannot be asked
+  + CrowdedError      3   the box takes no further session just now; nothing ran
+  + StrangerError     3   another box answers under a known name; nothing was sent to it
 + BusyError           3   another run of the same project holds the lock
 DetachedError       130   Ctrl-C; what runs on the box goes on
 """
@@ -59,6 +61,14 @@ class HostError(Error):
     """The box cannot be reached, or cannot be asked."""
 
     exit_code = 3
+
+
+class CrowdedError(HostError):
+    """The box takes no further session just now; nothing ran."""
+
+
+class StrangerError(HostError):
+    """Another box answers under a known name; nothing was sent to it."""
 
 
 class BusyError(Error):

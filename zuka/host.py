@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import secrets
 import subprocess
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from zuka import shell, transfer
+from zuka import diagnosis, shell, transfer
 from zuka.boxes import BoxId
 from zuka.connection import Connection, as_file
-from zuka.errors import HostError, StageError
+from zuka.errors import CrowdedError, HostError, StageError, StrangerError
 from zuka.framing import Framed, Framing, Log
+from zuka.login import Say, unsaid
 from zuka.machines import Machine
 from zuka.onbox import script, stop_run
 from zuka.steps import Follow, Pull, Push, Reply, Run, RunHere, Step
 from zuka.transfer import FileRecord
 
+_T = TypeVar("_T")
 _LOOK_TAKES = 120.0
 _TAIL = 20
 """Lines of a failed command's output that are shown."""
@@ -77,19 +81,28 @@ class SshHost:
     """A box behind the user's own OpenSSH."""
 
     def __init__(
-        self, machine: Machine, state: Path, project: Path, *, patience: float = 60
+        self,
+        machine: Machine,
+        state: Path,
+        project: Path,
+        *,
+        patience: float = 60,
+        say: Say = unsaid,
     ) -> None:
         self._name = machine.name
         self._project = project
         self._patience = patience
-        self._connection = Connection(machine, state)
-        self._id = secrets.token_hex(8)
+        self._connection = Connection(machine, state, say)
+        self._home = shell.Home(secrets.token_hex(8))
 
     def look(self, questions: Sequence[Sequence[Run]]) -> Look:
         """Ask everything at once; raise HostError when the box cannot be asked."""
         mark = shell.new_mark()
-        text = self._connection.exchange(shell.ask(questions, mark), limit=_LOOK_TAKES)
+        script = shell.ask(questions, mark)
+        text = _in_turn(lambda: self._connection.exchange(script, limit=_LOOK_TAKES, shortest=True))
         answers = shell.Answers(text, mark)
+        if not answers.begun:
+            raise diagnosis.runs_nothing(text, self._name)
         box, boot = answers.reply("box"), answers.reply("boot")
         replies = tuple(
             tuple(answers.reply(f"{n}.{part}") or Reply(255) for part, _ in enumerate(runs))
@@ -100,17 +113,20 @@ class SshHost:
                 f"{self._name}: the answer of the box is cut short",
                 hint="run it again; if it happens each time, look with: zuka sandbox ssh, or ssh",
             )
-        return Look(BoxId(_box_id(box.out), shell.clean(boot.out.strip())), replies)
+        names = [*shell.clean_lines(boot.out).split("\n"), ""]
+        found = BoxId(_box_id(box.out), names[0][:80], names[1][:80])
+        self._home = replace(self._home, known=found.id or "")
+        return Look(found, replies)
 
     def do(self, step: Step, watch: Watch) -> None:
         """Carry out one step; raise StageError when it fails."""
         match step:
             case Run():
-                self._run(step)
+                _in_turn(lambda: self._run(step))
             case RunHere():
                 self._run_here(step)
             case Push():
-                self._push(step, watch)
+                _in_turn(lambda: self._push(step, watch))
             case Follow():
                 self._follow(step, watch)
             case Pull():
@@ -118,7 +134,7 @@ class SshHost:
 
     def _run(self, step: Run) -> None:
         mark = shell.new_mark()
-        text = self._connection.exchange(shell.order(step, mark, self._id), limit=step.limit + 10)
+        text = self._connection.exchange(shell.order(step, mark, self._home), limit=step.limit + 10)
         _raise_for(step, shell.Answers(text, mark).order())
 
     def _run_here(self, step: RunHere) -> None:
@@ -138,8 +154,11 @@ class SshHost:
             ("sh", "-c", script("unpack.sh"), "zuka", step.target, str(tree.count), str(tree.size))
         )
         with self._connection.client(
-            shell.intake(run, mark, self._id), stdin=subprocess.PIPE
+            shell.intake(run, mark, self._home), stdin=subprocess.PIPE
         ) as client:
+            if not Framed(client.stdout, mark).begin():  # not a byte before the box said its name
+                self._connection.refuse_a_stranger(client)
+                raise self._connection.diagnosed(client)
             try:
                 transfer.send(tree, client.stdin, watch.progress)
                 client.stdin.close()
@@ -148,7 +167,7 @@ class SshHost:
             except StageError:
                 client.kill()  # without its end the box drops what came so far
                 raise
-            text = client.stdout.read()
+            text = f"\n{mark} begin\n".encode() + client.stdout.read()
         reply = shell.Answers(text, mark).order()
         if reply is None:
             raise HostError(
@@ -159,14 +178,18 @@ class SshHost:
 
     def pull(self, step: Pull, into: Path, watch: Watch) -> dict[str, FileRecord]:
         """Bring results into a new folder, verified; return every file's digest."""
+        return _in_turn(lambda: self._pull(step, into, watch))
+
+    def _pull(self, step: Pull, into: Path, watch: Watch) -> dict[str, FileRecord]:
         mark = shell.new_mark()
         run = Run(("sh", "-c", script("pack.sh"), "zuka", step.run, *step.paths))
         with (
-            as_file(shell.stream(run, mark, self._id)) as text,
+            as_file(shell.stream(run, mark, self._home)) as text,
             self._connection.client(shell.SHELL, stdin=text) as client,
         ):
             source = Framed(client.stdout, mark)
             if not source.begin():
+                self._connection.refuse_a_stranger(client)
                 raise self._connection.diagnosed(client)
             try:
                 files = transfer.receive(source, into, watch.progress, watch.note)  # type: ignore[arg-type]
@@ -187,6 +210,10 @@ class SshHost:
             run = Run(("sh", "-c", script("follow.sh"), "zuka", step.run, str(before), mark))
             try:
                 ended = self._follow_once(run, Framing(mark, log), deadline)
+            except CrowdedError:
+                continue  # the connection lets us in when a session is free
+            except StrangerError:
+                raise
             except HostError:
                 lost_since = lost_since or time.monotonic()
                 if time.monotonic() - lost_since > self._patience:
@@ -214,13 +241,16 @@ class SshHost:
     def _follow_once(self, run: Run, framing: Framing, deadline: float) -> bool:
         """Follow until the run ends, or the connection does; tell whether the run did."""
         with (
-            as_file(shell.stream(run, framing.mark, None)) as text,
+            as_file(shell.stream(run, framing.mark, self._home)) as text,
             self._connection.client(shell.SHELL, stdin=text) as client,
         ):
             for block in client.blocks(deadline):
                 framing.take(block)
                 if framing.ended:
-                    break
+                    return True
+            if time.monotonic() < deadline:
+                self._connection.refuse_a_stranger(client)
+                self._connection.raise_if_crowded(client)
         return framing.ended
 
     def abandon(self) -> None:
@@ -230,6 +260,13 @@ class SshHost:
     def forget_master(self) -> None:
         """Close the connection, which leads nowhere any more."""
         self._connection.close()
+
+
+def _in_turn(act: Callable[[], _T]) -> _T:
+    """Do something that needs a session; where the box allows few, wait for one to be free."""
+    while True:
+        with contextlib.suppress(CrowdedError):
+            return act()
 
 
 def _raise_for(step: Run, reply: Reply | None) -> None:
@@ -249,4 +286,6 @@ def _box_id(text: str) -> str | None:
     except ValueError:
         return None
     found = value.get("id") if isinstance(value, dict) else None
-    return shell.clean(found)[:64] if isinstance(found, str) else None
+    # It stands in scripts later: a box that calls itself anything else has no name.
+    is_name = isinstance(found, str) and re.fullmatch(r"[A-Za-z0-9-]{1,64}", found)
+    return found if is_name else None

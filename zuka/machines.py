@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ class Machine:
     port: int | None = None
     user: str = ""
     key: Path | None = None
+    jump: str = ""
+    platform: str = ""
     sandbox: bool = False
     bin: Path | None = None
     """Sandbox only: a folder of programs that come first on the box's PATH."""
@@ -60,8 +63,12 @@ def resolve(value: Any, project: Path) -> Machine:
     return Machine(str(value.data))
 
 
-def _listed(project: Path) -> dict[str, Any]:
+def listed(project: Path) -> list[Machine]:
     """Return the machines of machines.yaml; raise Problems when it is wrong."""
+    return [_reached(name, value, project) for name, value in _listed(project).items()]
+
+
+def _listed(project: Path) -> dict[str, Any]:
     from zuka.checking import check
     from zuka.nodes import read
     from zuka.places import Problems
@@ -77,15 +84,28 @@ def _listed(project: Path) -> dict[str, Any]:
     return dict(value.data["machines"].data or {}) if "machines" in value.data else {}
 
 
+def own_key() -> Path:
+    """Return where the key lies that zuka makes for boxes of which the user names none."""
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return home / "zuka" / "id_ed25519"
+
+
 def _reached(name: str, value: Any, project: Path) -> Machine:
-    facts = value.plain()
-    return Machine(
-        name,
-        address=facts.get("address", ""),
-        port=facts.get("port"),
-        user=facts.get("user", ""),
-        key=_path(value.data.get("key"), project),
-    )
+    _check_platform(value.data.get("platform"))
+    facts = {**value.plain(), "key": _path(value.data.get("key"), project) or own_key()}
+    return Machine(name, **facts)
+
+
+def _check_platform(value: Any) -> None:
+    from zuka.kinds import near
+    from zuka.places import Problem, Problems
+
+    if value is None:
+        return
+    known = sorted(path.stem for path in (Path(__file__).parent / "platforms").glob("*.yaml"))
+    if value.data not in known:
+        text = f"no platform '{value.data}'"
+        raise Problems(Problem(value.place, text, near(str(value.data), known)))
 
 
 def _path(value: Any, project: Path) -> Path | None:

@@ -31,6 +31,11 @@ def stop_run(run: str) -> Run:
     return _run("stop.sh", run, shown=f"stop run {run}")
 
 
+def authorize(public: str) -> Run:
+    """Let a public key open the box, by appending its line where it is missing."""
+    return _run("authorize.sh", public, f"{public} zuka", shown="let the key in")
+
+
 def start_run(  # noqa: PLR0913 - all that a run is
     run: str,
     command: str,

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _DOIT = ("run", "list", "info", "clean", "forget", "help", "ignore", "dumpdb", "strace")
 _MORE_DOIT = ("tabcompletion", "reset-dep")
 _OURS = ("init", "plan", "why", "status", "graph", "kinds", "sandbox", "rebind", "completion")
-TAKEN = frozenset((*_DOIT, *_MORE_DOIT, *_OURS, "check"))
+_LOOKS = ("doctor", "diagnose", "check")
+TAKEN = frozenset((*_DOIT, *_MORE_DOIT, *_OURS, *_LOOKS))
 """Names that a recipe cannot have: they are commands."""
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*")

@@ -15,18 +15,42 @@ _HOME = 'cd "$HOME/.zuka" 2>/dev/null || cd "$HOME" || exit 97'
 _OWN_HOME = (
     'old=$(umask); umask 077; mkdir -p "$HOME/.zuka" && cd "$HOME/.zuka" || exit 97\n'
     "if [ ! -f box.json ]; then\n"
-    '    printf \'{"format": 1, "id": "%s"}\\n\' {id} >.box.$$\n'
+    '    printf \'{"format": 1, "id": "%s"}\\n\' {fresh} >.box.$$\n'
     "    ln .box.$$ box.json 2>/dev/null || [ -f box.json ] || cp .box.$$ box.json\n"
     "    rm -f .box.$$\n"
     "fi\n"
     'umask "$old"'
 )
-_BOOT = "cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.boottime 2>/dev/null"
+_KNOWN_HOME = (
+    'cd "$HOME/.zuka" 2>/dev/null && grep -qF \'"{known}"\' box.json 2>/dev/null || exit {code}'
+)
+STRANGER = 98
+"""What a script exits with, before it does anything, on another box than the one it is for."""
+_BOOT = (
+    "cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.boottime 2>/dev/null;"
+    " hostname 2>/dev/null || cat /proc/sys/kernel/hostname"
+)
 _MOST = 1 << 20
 """Bytes of one reply that are read; a box that says more is cut short."""
 
+_BYTES = ("utf-8", "surrogateescape")
+
 SHELL = "exec /bin/sh"
 """What the box's login shell is told, whichever it is; the script comes by standard input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Zuka's folder on a box: the id that a new one gets, and the one that it has to have."""
+
+    fresh: str
+    known: str = ""
+
+    def enter(self) -> str:
+        """Return the shell text that goes there, or ends; both ids are ours, or were checked."""
+        if self.known:
+            return _KNOWN_HOME.format(known=self.known, code=STRANGER)
+        return _OWN_HOME.replace("{fresh}", self.fresh)
 
 
 def new_mark() -> str:
@@ -43,44 +67,43 @@ def ask(questions: Sequence[Sequence[Run]], mark: str) -> bytes:
     return _wrapped(lines)
 
 
-def order(run: Run, mark: str, box_id: str) -> bytes:
+def order(run: Run, mark: str, home: Home) -> bytes:
     """Return a script that carries out one command in our folder, which it makes."""
-    command = _limited(run)
-    begin, end = f"printf '\\n%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
-    return _wrapped([_OWN_HOME.replace("{id}", box_id), begin, f"( {command} ) 2>&1", end])
+    return _wrapped(_carried_out(_limited(run), mark, home))
 
 
-def stream(run: Run, mark: str, box_id: str | None) -> bytes:
+def stream(run: Run, mark: str, home: Home) -> bytes:
     """Return a script whose command's output stands raw between marks; errors stay apart."""
-    home = _HOME if box_id is None else _OWN_HOME.replace("{id}", box_id)
     begin, end = f"printf '%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
-    return _wrapped([home, begin, f"( {shlex.join(run.argv)} )", end])
+    return _wrapped([home.enter(), begin, f"( {shlex.join(run.argv)} )", end])
 
 
-def intake(run: Run, mark: str, box_id: str) -> str:
+def intake(run: Run, mark: str, home: Home) -> str:
     """Return a login shell's argument whose command reads the standard input."""
-    home = _OWN_HOME.replace("{id}", box_id)
-    begin, end = f"printf '\\n%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
-    lines = ["LC_ALL=C; export LC_ALL", home, begin, f"( {shlex.join(run.argv)} ) 2>&1", end]
-    return as_argument("\n".join(lines))
+    lines = _carried_out(shlex.join(run.argv), mark, home)
+    return as_argument("\n".join(["LC_ALL=C; export LC_ALL", *lines]).encode(*_BYTES))
 
 
-def as_argument(script: str) -> str:
+def as_argument(script: bytes) -> str:
     """
     Return a command line that any login shell hands to sh unharmed.
 
-    Everything that sh, fish or tcsh could take for syntax travels as an octal escape.
+    What sh, fish, tcsh or printf could take for syntax within single quotes travels as an octal
+    escape.
     """
-    safe = re.compile(rb"[A-Za-z0-9 _./:=+,@-]")
-    raw = script.encode("utf-8", "surrogateescape")
-    text = "".join(chr(b) if safe.match(bytes([b])) else f"\\{b:03o}" for b in raw)
-    return f'exec /bin/sh -c \'eval "$(printf "{text}")"\''
+    text = re.sub(rb"[^ -~]|[\\'!%]", lambda found: b"\\%03o" % ord(found[0]), script)
+    return f"exec /bin/sh -c 'eval \"$(printf \"$0\")\"' '{text.decode('ascii')}'"
+
+
+def _carried_out(command: str, mark: str, home: Home) -> list[str]:
+    begin, end = f"printf '\\n%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
+    return [home.enter(), begin, f"( {command} ) 2>&1", end]
 
 
 def _wrapped(lines: Sequence[str]) -> bytes:
     # A function is read whole before it runs, so nothing in it can read the rest as its input.
     body = "\n".join(["zuka() {", "LC_ALL=C; export LC_ALL", *lines, "}", "zuka </dev/null", ""])
-    return body.encode("utf-8", "surrogateescape")
+    return body.encode(*_BYTES)
 
 
 def _between(mark: str, name: str, command: str) -> list[str]:
@@ -103,6 +126,11 @@ class Answers:
 
     out: bytes
     mark: str
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether the script ran at all, whatever a login shell printed around it."""
+        return f"\n{self.mark} begin ".encode() in self.out
 
     def reply(self, name: str) -> Reply | None:
         """Return one probe's reply; None when its end never came."""

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from tests.boxes import Box
 from zuka.connection import Client, Connection
-from zuka.errors import HostError, StageError
+from zuka.errors import HostError, StageError, StrangerError
 from zuka.host import SshHost
 from zuka.machines import Machine
 from zuka.stage import run_state, start_run, tree_state
@@ -141,32 +141,24 @@ def test_a_hanging_command_ends_in_time(host: SshHost) -> None:
 
     assert time.monotonic() - began < 15
     deadline = time.monotonic() + 5
-    while any("97531" in p.cmdline() for p in processes()):
+    while any("97531" in line for _, line in processes()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
-def processes() -> list[psutil.Process]:
-    """Return the processes that can be looked at."""
-    found = []
+def processes() -> Iterator[tuple[psutil.Process, list[str]]]:
+    """Yield the processes that live, each with its command line."""
     for process in psutil.process_iter():
-        try:
+        with contextlib.suppress(psutil.Error):  # others end while one looks
             if process.status() != psutil.STATUS_ZOMBIE:
-                process.cmdline()
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
+                yield process, process.cmdline()
 
 
 def test_a_killed_master_is_replaced(host: SshHost) -> None:
     """A dead connection's socket is no trap."""
     host.look([])
-    for process in processes():
-        if (
-            f"ControlPath={host._connection.socket}" in process.cmdline()
-            and "-fN" in process.cmdline()
-        ):
+    for process, line in processes():
+        if f"ControlPath={host._connection.socket}" in line and "-fN" in line:
             process.kill()
     time.sleep(0.2)
     assert host._connection.socket.exists()
@@ -185,6 +177,36 @@ def test_another_box_at_the_address_is_not_spoken_to(host: SshHost, box: Box) ->
     assert 2 == str(told.value).count("SHA256:")
     assert "zuka rebind" in str(told.value)
     assert not (box.home / ".zuka").exists()
+
+
+@pytest.mark.parametrize("step", ["run", "push", "pull", "follow"])
+def test_a_box_with_a_copied_host_key_gets_nothing(
+    host: SshHost, box: Box, folder: Path, step: str
+) -> None:
+    """Images are sold with their host keys baked in: the box's own id counts as well."""
+    host.do(start_run("r", "echo secret >out; sleep 60"), Notes())
+    host.look([])
+    shutil.rmtree(box.home / ".zuka")
+    (box.home / ".zuka").mkdir()
+    (box.home / ".zuka" / "box.json").write_text('{"format": 1, "id": "0123456789abcdef"}\n')
+    (folder / "data").write_text("private")
+    before = listing(box.home)
+    tree = Reader(folder, folder / ".zuka" / "cache.json").tree("data")
+    acts: dict[str, Callable[[], object]] = {
+        "run": lambda: host.do(Run(("touch", "mine")), Notes()),
+        "push": lambda: host.do(Push(tree, "data/x"), Notes()),
+        "pull": lambda: host.pull(Pull("r", ("out",), ""), folder / "results", Notes()),
+        "follow": lambda: host.do(Follow("r"), Notes()),
+    }
+    with pytest.raises(StrangerError, match="another box answers"):
+        acts[step]()
+
+    assert before == listing(box.home)
+
+
+def listing(home: Path) -> list[str]:
+    """Return every path under a box's home folder, but for sockets of its own."""
+    return sorted(str(path) for path in home.rglob("*") if "tmux" not in str(path))
 
 
 def test_a_push_is_whole_or_not_at_all(host: SshHost, box: Box, folder: Path) -> None:

@@ -1,0 +1,145 @@
+"""What a login needs besides ssh: a private key of our own, and the one moment with a password."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from zuka import shell
+from zuka.errors import HostError
+from zuka.machines import own_key
+from zuka.onbox import authorize
+
+_ANSWERS_WITHIN = 60.0
+_TYPED_WITHIN = 300.0
+_OTHERS = 0o077
+
+Say = Callable[[str], None]
+"""Tells the user something that has to be known."""
+
+
+def unsaid(text: str) -> None:
+    """Tell nobody."""
+
+
+def prepare(key: Path, say: Say) -> None:
+    """Make our key where it is missing, and keep any key private; raise HostError otherwise."""
+    try:
+        info = key.stat()
+    except OSError:
+        if key != own_key():
+            raise HostError(f"no private key at {key}", hint=_where(key)) from None
+        _make(key)
+        say(f"made a key for the boxes you rent: {key}")
+        return
+    if info.st_mode & _OTHERS and info.st_uid == os.getuid() and not key.is_symlink():
+        key.chmod(0o600)
+        say(f"closed {key} to others: ssh refuses a private key that they can read")
+    if key.stat().st_mode & _OTHERS:
+        raise HostError(
+            f"others can read the private key {key}, so ssh refuses it",
+            hint="copy it to a file system that keeps modes, such as ~/.ssh, and chmod 600 it",
+        )
+
+
+def _where(key: Path) -> str:
+    if re.match(r"[A-Za-z]:[^\\/]", key.name):
+        return f"'{key.name}' looks like a Windows path that lost its backslashes: write it anew"
+    return f"ssh-keygen -t ed25519 -f {key}; or leave 'key' out, and zuka makes one"
+
+
+def _make(key: Path) -> None:
+    """Write a new pair, whole or not at all; whoever is first wins."""
+    key.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=key.parent) as folder:
+        half = Path(folder) / key.name
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "zuka", "-f", str(half)]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+        try:
+            os.link(half, key)
+        except FileExistsError:
+            return
+        Path(f"{half}.pub").replace(f"{key}.pub")
+
+
+def public(key: Path) -> str:
+    """Return a key's public half without its comment; empty when nothing tells it."""
+    try:
+        text = Path(f"{key}.pub").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = _derived(key).stdout
+    return " ".join(text.split()[:2])
+
+
+def _derived(key: Path) -> subprocess.CompletedProcess[str]:
+    command = ["ssh-keygen", "-y", "-P", "", "-f", str(key)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+
+
+def why_refused(key: Path) -> tuple[str, str]:
+    """Return what is wrong with a key that a box refused, and the hint; empty: it may be fine."""
+    done = _derived(key)
+    if done.returncode == 0:
+        return "", ""
+    if "passphrase" in done.stderr:
+        return f"{key} has a passphrase, and no agent holds it", f"ssh-add {key}"
+    return f"{key} is no private key: {done.stderr.strip()[:200]}", "is it the public half?"
+
+
+def admit(ssh: Sequence[str], target: str, key: Path, said: str, say: Say) -> bool:
+    """
+    Let our key into a box by another door, after ssh ``said`` that it is refused.
+
+    ``ssh`` are the program and its options. First the doors that the user's own ssh knows, then,
+    once and only where somebody sits at a terminal, the password, which ssh itself asks for.
+    """
+    line = public(key)
+    if not line or "Permission denied" not in said:
+        return False
+    command = shell.as_argument(shlex.join(authorize(line).argv).encode())
+    if key == own_key() and _tried([*ssh, "-o", "BatchMode=yes"], target, command):
+        say("another key of yours opened the box, and let zuka's own in")
+        return True
+    if not re.search(r"\([^)]*(?:password|keyboard-interactive)", said) or not _somebody():
+        return False
+    say("the box knows no key of yours yet: ssh asks for its password once, to let the key in")
+    by_password = (
+        "BatchMode=no",
+        "PubkeyAuthentication=no",
+        "PreferredAuthentications=keyboard-interactive,password",
+    )
+    first = [part for setting in by_password for part in ("-o", setting)]
+    return _tried([ssh[0], *first, *ssh[1:]], target, command, within=_TYPED_WITHIN)
+
+
+def _tried(
+    ssh: Sequence[str], target: str, command: str, *, within: float = _ANSWERS_WITHIN
+) -> bool:
+    try:
+        done = subprocess.run(
+            [*ssh, target, command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=None if within == _TYPED_WITHIN else subprocess.DEVNULL,
+            timeout=within,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def _somebody() -> bool:
+    """Tell whether a person can be asked: ssh asks at the terminal, whatever is piped."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR))
+    except OSError:
+        return False
+    return True
