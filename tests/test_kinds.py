@@ -124,32 +124,6 @@ def test_equal_states_are_explained_by_nothing(state: dict[str, str | None]) -> 
     assert [] == list(Stage().explain(state, dict(state)))
 
 
-CARDS = [
-    ("RTX 4090", "NVIDIA GeForce RTX 4090", True),
-    ("4090", "NVIDIA GeForce RTX 4090", False),
-    ("RTX 4090", "NVIDIA GeForce RTX 4090 D", False),
-    ("RTX4090", "NVIDIA GeForce RTX 4090", True),
-    ("A100", "NVIDIA A100-SXM4-80GB", True),
-    ("A100 80GB", "NVIDIA A100-SXM4-40GB", True),
-    ("A100", "NVIDIA A100-PCIE-40GB", True),
-    ("A100", "NVIDIA A800-SXM4-80GB", False),
-    ("H100", "NVIDIA H100 80GB HBM3", True),
-    ("V100", "Tesla V100-SXM2-32GB", True),
-    ("RTX 2080", "NVIDIA GeForce RTX 2080 Ti", False),
-]
-
-
-@pytest.mark.parametrize(("ordered", "found", "same"), CARDS)
-def test_models_are_compared_exactly(
-    tmp_path: Path, ordered: str, found: str, *, same: bool
-) -> None:
-    """A model is the same under its maker's long name, and no other model is."""
-    case = {"params": {"gpu": {"name": ordered}}, "replies": [{"out": f"{found}, 8192\n"}, {}, {}]}
-    got = testing.replay(kinds.find("provision", ROOT), case, tmp_path)
-
-    assert same == (not got["explain"])
-
-
 @pytest.mark.parametrize("line", ["-r base.txt", "-e .", "./wheels/a.whl", "--constraint c.txt"])
 def test_requirements_that_point_elsewhere(tmp_path: Path, line: str) -> None:
     """A line that means files which are not on the box is refused with its place."""

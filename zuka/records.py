@@ -25,11 +25,13 @@ class Dues:
     ``used``: a stage acted on the box, and not every finish stage has been done since.
     ``off``: the box was seen to be off, or is known to be gone; nothing is owed to it.
     ``done``: finish stages by name, with the fingerprint they were done for.
+    ``box``: the id of the box; empty while it is not known.
     """
 
     used: bool = False
     off: bool = False
     done: Mapping[str, str] = field(default_factory=dict)
+    box: str = ""
 
     def missing(self, stage: str, fingerprint: str) -> str:
         """Return why a finish stage is owed; empty when it is not."""
@@ -123,7 +125,8 @@ class DuesFile:
         if value is None:
             return fallback or Dues()
         try:
-            return Dues(bool(value["used"]), bool(value["off"]), dict(value["done"]))
+            done, box = dict(value["done"]), str(value.get("box", ""))
+            return Dues(bool(value["used"]), bool(value["off"]), done, box)
         except (KeyError, TypeError, ValueError):
             return fallback or Dues()
 

@@ -91,6 +91,7 @@ class Reporter:
         if conduct and task.actions and conduct.session.was_asked(task.meta["stage"]):
             conduct.session.accept(task.meta["stage"])
             self._say(f"{task.name:<20}  as asked")
+            self._remark(conduct, task)
 
     def skip_ignore(self, task: Any) -> None:
         """Say that the user told doit to leave a stage out."""
@@ -133,6 +134,11 @@ class Reporter:
         if self._view:
             self._view.end(task.name)
         self._say(f"{task.name:<20}  {how:<6} {seconds:6.1f} s  {text}".rstrip())
+        self._remark(conduct, task)
+
+    def _remark(self, conduct: Conduct, task: Any) -> None:
+        for line in conduct.session.remarks(task.meta["stage"]):
+            self._say(f"  {line}")
 
     def _detach(self, number: int, _frame: FrameType | None) -> None:
         """Leave at once, as a kill would; doit would wait for threads, and print a traceback."""

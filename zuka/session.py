@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from zuka.boxes import Boxes
+from zuka import login
+from zuka.boxes import Boxes, BoxId
 from zuka.demand import still_needed, upstream
 from zuka.errors import Error, HostError, StageError
 from zuka.host import Host, SshHost, Watch
@@ -19,6 +20,7 @@ from zuka.records import Dues, Record, half_of, publish, room_for
 from zuka.shell import clean
 from zuka.stage import Product, Pull, Reply, RunHere, State, Step
 from zuka.survey import Grounds, Survey, Surveyed, survey
+from zuka.ui import say_aside
 
 _POWER_OFF_TAKES = 30.0
 """Seconds that a box may still answer after it was told to go."""
@@ -32,6 +34,7 @@ class Answer:
     actual: State
     lines: tuple[str, ...]
     after: int
+    remarks: tuple[str, ...] = ()
     silent: bool = False
     """The box was told to go before, and does not answer any more."""
 
@@ -50,6 +53,7 @@ class Session:
     _answers: dict[str, Answer] = field(default_factory=dict)
     _acted: dict[str, int] = field(default_factory=dict)
     _decided: tuple[frozenset[str], set[str]] | None = None
+    _met: str = ""
     _guard: threading.RLock = field(default_factory=threading.RLock)
 
     # -- what is known without the box
@@ -62,10 +66,20 @@ class Session:
         self._decided = None
         self._acted.clear()
 
+    @cached_property
+    def public_key(self) -> str:
+        """Return the public half of the key that opens the box; a sandbox is rented to have one."""
+        return login.public(self.machine.key) if self.machine.key else ""
+
     @property
-    def key(self) -> Path | None:
-        """Return the key that opens the box; a sandbox is rented to have one."""
-        return self.machine.key
+    def address(self) -> str:
+        """Return where the box is reached; empty where an alias of ssh_config tells it."""
+        return self.recipe.machine.address
+
+    @property
+    def platform(self) -> str:
+        """Return who rents the box out, as machines.yaml names it; empty: it does not."""
+        return self.recipe.machine.platform
 
     @property
     def is_off(self) -> bool:
@@ -99,7 +113,7 @@ class Session:
     @cached_property
     def host(self) -> Host:
         """Return the door to the box; opening it is the first packet sent."""
-        return SshHost(self.machine, self.grounds.state, self.project)
+        return SshHost(self.machine, self.grounds.state, self.project, say=say_aside)
 
     @cached_property
     def boxes(self) -> Boxes:
@@ -125,6 +139,11 @@ class Session:
         self._ask_unless_fresh(name)
         return self._answers[name].lines if name in self._still_needed() else ()
 
+    def remarks(self, name: str) -> tuple[str, ...]:
+        """Return what the box's newest answer about a stage is worth knowing for."""
+        answer = self._answers.get(name)
+        return answer.remarks if answer else ()
+
     def was_asked(self, name: str) -> bool:
         """Tell whether the box was asked about a stage that is needed still."""
         return name in self._answers and name in self._still_needed()
@@ -142,15 +161,22 @@ class Session:
     def _ask_unless_fresh(self, name: str) -> None:
         """Ask the box when it was not asked yet, or when what the stage needs acted since."""
         with self._guard:
-            answer = self._answers.get(name)
-            acted = self._acted and upstream([name], self.survey.needs) & self._acted.keys()
-            newest = max((self._acted[need] for need in acted), default=0)
-            if answer is None or answer.after < newest:
-                left = [known for known in self.survey.needed if known not in self._acted]
+            if self._is_stale(name):
+                left = self._stale()
                 try:
                     self._ask(left)
                 except HostError as error:
                     self._take_silence([self.survey.stages[each] for each in left], error)
+
+    def _stale(self) -> list[str]:
+        """Return the needed stages that have not acted, and of which the box has to be asked."""
+        return [n for n in self.survey.needed if n not in self._acted and self._is_stale(n)]
+
+    def _is_stale(self, name: str) -> bool:
+        answer = self._answers.get(name)
+        acted = self._acted and upstream([name], self.survey.needs) & self._acted.keys()
+        newest = max((self._acted[need] for need in acted), default=0)
+        return answer is None or answer.after < newest
 
     def _ask(self, names: Sequence[str]) -> None:
         """Ask the box about stages, in one round trip."""
@@ -161,8 +187,24 @@ class Session:
         self.boxes.check(self.machine.name, look.box)
         if self._acted:
             self.boxes.remember(self.machine.name, look.box)
+        self._met = look.box.id or ""
+        self._owe_to(look.box)
         for item, replies in zip(items, look.replies, strict=True):
             self._answers[item.placed.name] = _read(item, replies, after)
+
+    def _owe_to(self, met: BoxId) -> None:
+        """Let the dues be those of the box that answers: another one is owed nothing yet."""
+        file = self.grounds.dues(self.recipe.name)
+        dues = file.read(None)
+        if not dues.used or dues.box == met.id:
+            return
+        if met.id and not dues.box:
+            file.write(replace(dues, box=met.id))
+        elif dues.box and (met.id or self.boxes.is_rebound(self.machine.name)):
+            # One without an id may be the same that lost its folder, unless the user said another.
+            file.write(Dues(off=True, done=dues.done))
+            self.__dict__.pop("survey")
+            self._decided = None
 
     def _take_silence(self, items: Sequence[Surveyed], error: HostError) -> None:
         """Take silence for the answer of a box that was told to go; else raise the error."""
@@ -243,7 +285,7 @@ class Session:
             file = self.grounds.dues(self.recipe.name)
             dues = file.read(self.survey.dues)
             if not dues.used or dues.done or dues.off:
-                file.write(Dues(used=True))
+                file.write(Dues(used=True, box=self._met))
 
     def _keep(self, item: Surveyed, step: Pull, watch: Watch) -> None:
         """Bring results home: verified, under a new name, with the record that proves them."""
@@ -299,8 +341,7 @@ class Session:
             self._acted[name] = len(self._acted) + 1
             if item.placed.stage.survives_silence:
                 return self._wait_for_silence(item)
-            left = [known for known in self.survey.needed if known not in self._acted]
-            self._ask([name, *left])
+            self._ask([name, *self._stale()])
             return self._answers[name].lines
 
     def _wait_for_silence(self, item: Surveyed) -> tuple[str, ...]:
@@ -325,7 +366,7 @@ class Session:
             dues = file.read(self.survey.dues)
             done = {**dues.done, item.placed.name: item.site.fingerprint}
             off = item.placed.stage.survives_silence
-            dues = Dues(used=dues.used and not off, off=off, done=done)
+            dues = replace(dues, used=dues.used and not off, off=off, done=done)
             file.write(dues)
             for record in self._records():
                 replace(record, dues=dues).write()
@@ -340,7 +381,8 @@ def _read(item: Surveyed, replies: Sequence[Reply], after: int) -> Answer:
     desired = stage.desired(item.site)
     actual = stage.actual(item.site, replies)
     lines = tuple(map(clean, stage.explain(desired, actual)))
-    return Answer(desired, actual, lines, after)
+    remarks = tuple(map(clean, stage.remarks(item.site, replies)))
+    return Answer(desired, actual, lines, after, remarks)
 
 
 def _silence(item: Surveyed) -> list[Reply]:

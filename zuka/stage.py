@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
+from zuka.checkup import Judged, judge
+from zuka.checkup import run as checkup
 from zuka.errors import RecipeError
-from zuka.onbox import run_state, running_runs, start_run, tree_state
+from zuka.onbox import authorize, run_state, running_runs, start_run, tree_state
 from zuka.steps import Follow, Pull, Push, Reply, Run, RunHere, Step
 from zuka.trees import Reader, Tree
 
 __all__ = [
     "Access",
     "Follow",
+    "Judged",
     "Product",
     "Pull",
     "Push",
@@ -29,6 +32,9 @@ __all__ = [
     "State",
     "Step",
     "Tree",
+    "authorize",
+    "checkup",
+    "judge",
     "run_state",
     "running_runs",
     "start_run",
@@ -46,8 +52,18 @@ class Access(Protocol):
     """What a kind may know of how the box is reached."""
 
     @property
-    def key(self) -> Path | None:
-        """Return the private key file that opens the box; None leaves the choice to ssh."""
+    def public_key(self) -> str:
+        """Return the public half of the key that opens the box; empty: it is the choice of ssh."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Return where the box is reached; empty where an alias of ssh_config tells it."""
+        ...
+
+    @property
+    def platform(self) -> str:
+        """Return who rents the box out, as machines.yaml names it; empty: it does not."""
         ...
 
     @property
@@ -125,6 +141,10 @@ class Stage:
     def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
         """Yield the steps from ``actual`` to ``desired``, in order; none when they are equal."""
         raise NotImplementedError
+
+    def remarks(self, site: Site, replies: Sequence[Reply]) -> Iterator[str]:
+        """Yield lines worth knowing about what was found, though nothing may have to be done."""
+        yield from ()
 
     def explain(self, desired: State, actual: State) -> Iterator[str]:
         """Yield one line per difference; no line means up to date."""

@@ -17,7 +17,9 @@ from zuka.trees import Reader
 class Access:
     """How the box of a case is reached."""
 
-    key: Path | None = None
+    public_key: str = ""
+    address: str = ""
+    platform: str = ""
     is_off: bool = False
 
 
@@ -26,7 +28,7 @@ def replay(kind: Kind, case: Mapping[str, Any], folder: Path) -> dict[str, list[
     Return what ``kind`` would ask, say and do in the situation that ``case`` describes.
 
     A case has ``params`` (the stage's keys), ``files`` (name to text, written into ``folder``),
-    ``site`` (fingerprint, offers, key) and ``replies`` (code, out), in the order of the probes.
+    ``site`` (fingerprint, offers, public_key, …) and ``replies`` (code, out) in the probes' order.
     """
     for name, text in case.get("files", {}).items():
         path = folder / name
@@ -35,7 +37,7 @@ def replay(kind: Kind, case: Mapping[str, Any], folder: Path) -> dict[str, list[
         path.chmod(0o600)
         os.utime(path, (0, 0))
     given = case.get("site", {})
-    access = Access(folder / given["key"] if "key" in given else None)
+    access = Access(**{key: given[key] for key in ("public_key", "platform") if key in given})
     reader = Reader(folder, folder / ".cache.json")
     fingerprint = given.get("fingerprint", "f" * 64)
     offers = given.get("offers", {})

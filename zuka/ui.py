@@ -142,6 +142,11 @@ def complain(error: BaseException, stream: IO[str] | None = None) -> None:
     (stream or sys.stderr).write(f"{who}{error}\n")
 
 
+def say_aside(text: str) -> None:
+    """Show a line that has to be known, and is no part of what a pipe carries on."""
+    sys.stderr.write(f"{text}\n")
+
+
 def show_json(value: Any) -> None:
     """Print a value for a machine."""
     import json

@@ -1,4 +1,4 @@
-"""Accept another box under a known name."""
+"""Say that a name means another box, or another address."""
 
 from __future__ import annotations
 
@@ -6,33 +6,66 @@ import argparse
 import sys
 from pathlib import Path
 
+from zuka import address, machines, sshalias
 from zuka.boxes import Boxes
 from zuka.lock import Lock
-from zuka.records import Dues, DuesFile
 
-HELP = "accept another box under a known name; nothing is owed to the old one"
+HELP = "take another box under a known name, or the same one at another address"
 EXAMPLES = """\
 example:
-  zuka rebind mygpu    the next box that answers under this name is taken for it
+  zuka rebind mygpu                              the next box that answers is taken for it
+  zuka rebind mygpu -p 22022 root@203.0.113.7    as the console shows it; machines.yaml is mended
+  zuka rebind mygpu --ssh-config -p 22022 root@203.0.113.7    and let `ssh mygpu` find it
+  zuka rebind mygpu 'ssh -p 22022 root@203.0.113.7'
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("machine", help="the name in the recipe, such as mygpu or sandbox")
+    parser.add_argument(
+        "--ssh-config",
+        action="store_true",
+        help="let `ssh mygpu` and editors find the boxes of machines.yaml: one Include line in"
+        " ~/.ssh/config, which is copied aside first",
+    )
+    parser.usage = (
+        "zuka rebind [-h] [--ssh-config] machine [ssh arguments as the console shows them]"
+    )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Forget the old box's keys and what it was owed."""
-    state = Path.cwd() / ".zuka"
-    Lock(state / "lock").take(f"rebind {arguments.machine}")
-    Boxes(state / "boxes").forget(arguments.machine)
-    (state / "known_hosts" / arguments.machine).unlink(missing_ok=True)
-    for path in sorted((state / "dues").glob("*.json")):
-        dues = DuesFile(path).read(None)
-        DuesFile(path).write(Dues(used=False, off=True, done=dues.done))
+def main(arguments: list[str]) -> int:
+    """Write down the new address, and accept whoever answers there."""
+    from zuka import commands
+
+    parser = commands.parser("rebind", sys.modules[__name__])
+    given, words = parser.parse_known_args(arguments)
+    project, name = Path.cwd(), str(given.machine)
+    state = project / ".zuka"
+    reached = address.parse(words) if words else {}
+    Lock(state / "lock").take(f"rebind {name}")
+    if reached:
+        address.write(project / "machines.yaml", name, reached)
+        shown = " ".join(f"{key}: {value}" for key, value in reached.items())
+        sys.stdout.write(f"machines.yaml: {name}: {shown}\n")
+    if given.ssh_config:
+        share(project)
+    Boxes(state / "boxes").rebind(name)
+    (state / "known_hosts" / name).unlink(missing_ok=True)
     sys.stdout.write(
-        f"{arguments.machine}: the next box that answers is taken for it;"
-        " what the new one lacks is done again by the next run\n"
+        f"{name}: the next box that answers is taken for it; what it lacks is done again"
+        " by the next run\n"
     )
     return 0
+
+
+def share(project: Path) -> None:
+    """Write the aliases of this project, and say what became of the user's ssh_config."""
+    path = sshalias.write(machines.listed(project), project)
+    sys.stdout.write(f"wrote {path}\n")
+    copy = sshalias.include()
+    sys.stdout.write(
+        f"~/.ssh/config: includes it now; as it was: {copy}\n"
+        if copy
+        else "~/.ssh/config: includes it already\n"
+    )

@@ -1,0 +1,147 @@
+# checkup.sh SECONDS PLATFORM URL...: everything about a box at once, each part within its time.
+limit=$1 platform=$2
+shift 2
+PATH=$PATH:/usr/sbin:/sbin
+
+# What a box that was killed in a checkup left: ours by its name, its owner and its age.
+find /dev/shm "${TMPDIR:-/tmp}" -maxdepth 1 -type d -name 'zuka.[0-9]*.[0-9]*' -user "$(id -u)" \
+    -mmin +10 -exec rm -rf -- {} + 2>/dev/null
+
+room=
+for place in /dev/shm "${TMPDIR:-/tmp}" /tmp "$HOME" .; do
+    room=$place/zuka.$$.$(date +%s)
+    (umask 077; mkdir "$room" && : >"$room/ok") 2>/dev/null && break
+    room=
+done
+if [ -z "$room" ]; then
+    echo "== room 1"
+    df -Pk "$HOME" / 2>/dev/null | sed 's/^/| /'
+    exit 0
+fi
+trap 'rm -rf "$room"' EXIT
+trap 'exit 1' HUP INT TERM PIPE
+
+# part NAME COMMAND...: do it beside the others; when its code is there, it is over.
+parts=
+part() {
+    out=$room/$1
+    parts="$parts $1"
+    shift
+    (
+        "$@" >"$out" 2>&1
+        echo $? >"$out.code"
+    ) </dev/null >/dev/null 2>&1 &
+    echo $! >"$out.pid"
+}
+
+# A driver that hangs takes its children along: they get a group of their own, to be ended with.
+smi() {
+    if command -v setsid >/dev/null 2>&1; then setsid "$@" & else "$@" & fi
+    echo $! >"$room/gpu.group"
+    wait $!
+}
+
+gpu() {
+    found=
+    for place in "$(command -v nvidia-smi 2>/dev/null)" /usr/bin/nvidia-smi \
+        /usr/lib/wsl/lib/nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/bin/nvidia-smi; do
+        if [ -x "$place" ]; then found=$place && break; fi
+    done
+    if [ -z "$found" ]; then
+        echo "sh: nvidia-smi: command not found"
+        return 127
+    fi
+    smi "$found" || return $?
+    if grep -q 'MIG devices' "$room/gpu"; then smi "$found" -L; fi
+    smi "$found" --query-gpu=index,uuid,name,memory.total,memory.used --format=csv
+}
+
+disk() {
+    df -PkT 2>/dev/null || df -Pk
+    # The folder itself: a bind mount of one file must not be taken for a disk.
+    df -Pk "$HOME" . 2>/dev/null
+}
+
+first() { for path; do [ -r "$path" ] && head -n 1 "$path" && return; done; }
+
+limits() {
+    echo "home $HOME"
+    echo "cpus $(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null)"
+    echo "cpu.max $(first /sys/fs/cgroup/cpu.max)"
+    echo "cpu.quota $(first /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us)"
+    echo "cpu.period $(first /sys/fs/cgroup/cpu/cpu.cfs_period_us /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us)"
+    echo "memory.max $(first /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes)"
+    echo "memory.used $(first /sys/fs/cgroup/memory.current /sys/fs/cgroup/memory/memory.usage_in_bytes)"
+    sed -n 's/^\(MemTotal\|MemAvailable\): */\1 /p' /proc/meminfo 2>/dev/null
+    df -Pk /dev/shm 2>/dev/null | awk 'NR > 1 && $NF == "/dev/shm" { print "shm " $2 " " $4 }'
+}
+
+pythons() {
+    for name in python3 python python3.13 python3.12 python3.11 python3.10; do
+        place=$(command -v "$name" 2>/dev/null) || continue
+        "$place" -c 'import sys; print(sys.executable, "%d.%d.%d" % sys.version_info[:3])'
+    done
+}
+
+tools() {
+    for name in tmux setsid timeout rsync zstd git sudo systemctl curl wget tar gzip shutdown; do
+        if command -v "$name" >/dev/null 2>&1; then printf '%s ' "$name"; fi
+    done
+    if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then printf 'sudo-n '; fi
+    echo
+}
+
+who() {
+    id -un
+    uname -srm
+    hostname 2>/dev/null || cat /proc/sys/kernel/hostname
+}
+
+# reach URL: the code of the answer, or what went wrong; any answer is one.
+reach() {
+    if command -v curl >/dev/null 2>&1; then
+        curl -sS -o /dev/null -m 8 -w '%{http_code}\n' "$1"
+    elif command -v wget >/dev/null 2>&1; then
+        wget -q -T 8 -t 1 -O /dev/null "$1" && echo 200
+    elif command -v python3 >/dev/null 2>&1; then
+        python3 -c 'import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=8).status)' "$1"
+    else
+        echo "neither curl nor wget nor python3"
+        return 127
+    fi
+}
+
+part gpu gpu
+part disk disk
+part inodes df -Pi
+part limits limits
+part pythons pythons
+part tools tools
+part who who
+part platform sh -c "$platform"
+number=0
+for url; do
+    number=$((number + 1))
+    part "reach$number" reach "$url"
+done
+
+ticks=0
+for name in $parts; do
+    until [ -f "$room/$name.code" ] || [ "$ticks" -ge "$((limit * 20))" ]; do
+        sleep 0.05 2>/dev/null || { sleep 1 && ticks=$((ticks + 19)); }
+        ticks=$((ticks + 1))
+    done
+    if [ ! -f "$room/$name.code" ]; then
+        kill -9 "$(cat "$room/$name.pid")" 2>/dev/null
+        if [ "$name" = gpu ]; then
+            group=$(cat "$room/gpu.group" 2>/dev/null)
+            kill -9 -- "-$group" 2>/dev/null || kill -9 "$group" 2>/dev/null
+        fi
+        echo 124 >"$room/$name.code"
+    fi
+    echo "== $name $(cat "$room/$name.code")"
+    head -c 60000 "$room/$name" | sed 's/^/| /'
+    echo
+done
+echo "== clock 0"
+echo "| $(date +%s)"
