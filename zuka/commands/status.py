@@ -48,6 +48,7 @@ def _facts(project: Path, path: Path) -> dict[str, Any]:
     return {
         "recipe": session.recipe.name,
         "machine": session.recipe.machine.name,
+        "box": session.boxes.facts(session.recipe.machine.name),
         "power": "off" if now.dues.off else "on" if now.dues.used else "unknown",
         "needed": now.needed,
         "results": [str(item.record.folder) for item in now.stages.values() if item.record],
@@ -58,6 +59,8 @@ def _facts(project: Path, path: Path) -> dict[str, Any]:
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
     todo = f"{len(facts['needed'])} stages needed" if facts["needed"] else "nothing to do"
     yield f"{facts['recipe']} on {facts['machine']} (power {facts['power']}): {todo}"
+    if facts["box"].get("id"):
+        yield f"  {'box':<12}  {facts['box']['id']}, host {facts['box'].get('host') or 'unknown'}"
     for name, event in facts["stages"].items():
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event["at"]))
         took = f" in {event['seconds']:.1f} s" if "seconds" in event else ""
