@@ -29,12 +29,13 @@ def asked(
     seconds: int = 20,
     urls: tuple[str, ...] = (),
     path: str = "/usr/bin:/bin",
+    **more: str,
 ) -> str:
     """Run the checkup with programs of a folder first on PATH, as a box does."""
     argv = [shell, *(["sh"] if shell == "busybox" else []), "-c", script("checkup.sh"), "zuka"]
     done = subprocess.run(
         [*argv, str(seconds), "echo platform=lab", *urls],
-        env={"PATH": f"{folder}:{path}", "HOME": str(folder), "TMPDIR": str(folder)},
+        env={"PATH": f"{folder}:{path}", "HOME": str(folder), "TMPDIR": str(folder), **more},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
@@ -89,6 +90,22 @@ def test_a_driver_that_hangs_ends_in_time(tmp_path: Path, *, groups: bool) -> No
     assert "hung" == got.cards.trouble
     assert got.mounts
     assert "give-back" == checkup.verdict(checkup.findings(got, {"gpu": {"count": 1}})).verdict
+
+
+def test_a_driver_that_is_being_built_gets_a_moment(tmp_path: Path) -> None:
+    """A box that has just been started is asked again; an old one is taken at its word."""
+    good, error = "1-4090x2-fresh.in", "1-no-comm.in"
+    folder = ROOT / "tests" / "diagnosis" / "1-nvidia-smi"
+    once = f"[ -e '{tmp_path}/asked' ] && exec cat '{folder}/{good}'\n"
+    program(
+        tmp_path, "nvidia-smi", f"{once}touch '{tmp_path}/asked'; cat '{folder}/{error}'; exit 9"
+    )
+    for seconds, trouble in ((9_999, "no-driver"), (20, "")):
+        (tmp_path / "asked").unlink(missing_ok=True)
+        (tmp_path / "uptime").write_text(f"{seconds}.57 1.0\n")
+        got = checkup.read(asked(tmp_path, ZUKA_UPTIME=str(tmp_path / "uptime")), (), time.time())
+
+        assert trouble == got.cards.trouble
 
 
 def test_a_driver_off_the_path_is_found(tmp_path: Path) -> None:

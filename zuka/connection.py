@@ -209,9 +209,10 @@ class Connection:
 
     def _refuse_the_way(self) -> None:
         """Raise HostError for an address through which no program can work."""
-        from zuka import platforms
+        from zuka import platforms, sshconfig
 
-        wrong = platforms.refused(self._target(), self.machine.user)
+        settings = sshconfig.effective(self.machine)  # an alias tells nothing, its HostName does
+        wrong = platforms.refused(settings.get("hostname", ""), settings.get("user", ""))
         if wrong:
             text = f"{self.machine.name}: {wrong.means(language())}"
             raise HostError(text, hint=wrong.next(language()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shutil
 import subprocess
 import sys
 import threading
@@ -201,6 +202,27 @@ def test_a_jump_host_is_passed(
         for bastion in bastions:
             bastion.close()
     assert agent
+
+
+def test_a_way_of_no_use_is_refused_before_a_packet(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An alias whose host gives terminals alone (RunPod's proxy) is refused by its address."""
+    config = Path(__file__).parent.parent / "diagnosis/6-ssh-config/6-runpod-two-ways.conf"
+    spy = tmp_path / "spy" / "ssh"
+    spy.parent.mkdir()
+    spy.write_text(
+        f"#!/bin/sh\necho \"$*\" >>'{tmp_path}/log'\n"
+        f"exec '{shutil.which('ssh')}' -F '{config}' \"$@\"\n"
+    )
+    spy.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{spy.parent}:{os.environ['PATH']}")
+    host = SshHost(Machine("runpod"), folder / ".zuka", folder)
+    with pytest.raises(HostError, match=r"ssh\.runpod\.io") as caught:
+        host.look([])
+
+    assert "TCP" in caught.value.hint
+    assert ["-G runpod"] == (tmp_path / "log").read_text().splitlines()
 
 
 SERVER = """

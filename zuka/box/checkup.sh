@@ -41,6 +41,9 @@ smi() {
     wait $!
 }
 
+# Seconds since the box was started; many where it does not tell.
+age() { cut -d . -f 1 "${ZUKA_UPTIME:-/proc/uptime}" 2>/dev/null || echo 9999; }
+
 gpu() {
     found=
     for place in "$(command -v nvidia-smi 2>/dev/null)" /usr/bin/nvidia-smi \
@@ -51,7 +54,18 @@ gpu() {
         echo "sh: nvidia-smi: command not found"
         return 127
     fi
-    smi "$found" || return $?
+    smi "$found"
+    code=$?
+    # Some images build the driver at their first boot: a box that is that young gets a moment.
+    tries=0
+    while [ "$code" != 0 ] && [ "$tries" -lt 3 ] && [ "$(age)" -lt 300 ] &&
+        grep -q 'communicate with the NVIDIA driver' "$room/gpu"; do
+        sleep 3
+        tries=$((tries + 1))
+        smi "$found"
+        code=$?
+    done
+    [ "$code" = 0 ] || return "$code"
     if grep -q 'MIG devices' "$room/gpu"; then smi "$found" -L; fi
     smi "$found" --query-gpu=index,uuid,name,memory.total,memory.used --format=csv
 }
