@@ -10,7 +10,16 @@ from zuka import door
 def main(argv: list[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
-    door.leave_if_done(arguments)
+    try:
+        door.leave_if_done(arguments)
+        return _run(arguments)
+    except BrokenPipeError:
+        return 141  # as a program that SIGPIPE ends
+    except KeyboardInterrupt:
+        return 130  # also while modules are still loaded
+
+
+def _run(arguments: list[str]) -> int:
     from zuka import commands
     from zuka.errors import Error
     from zuka.ui import complain
@@ -20,10 +29,6 @@ def main(argv: list[str] | None = None) -> int:
     except Error as error:
         complain(error)
         return error.exit_code
-    except BrokenPipeError:
-        return 141  # as a program that SIGPIPE ends
-    except KeyboardInterrupt:
-        return 130
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 
 import pytest
 
@@ -50,6 +51,18 @@ def test_ctrl_c_detaches(project: Project, *, doit: bool) -> None:
 
     assert (0, "train") == (done.code, done.ran[0]), done
     assert list(range(1, 81)) == project.steps()
+
+
+def test_ctrl_c_at_once(sandboxed: Project) -> None:
+    """While modules are still loaded, Ctrl-C is no traceback either."""
+    for hundredths in range(4, 24, 2):
+        running = sandboxed.start("plan", "train")
+        time.sleep(hundredths / 100)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=30)
+
+        assert running.returncode in (0, 130, -signal.SIGINT), err
+        assert "in main" not in err
 
 
 def test_detached_before_training(sandboxed: Project) -> None:
