@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from zuka.finding import Finding, Language, Level, language
+from zuka.finding import LEVELS, MARKS, Finding, Language, language
 from zuka.onbox import script
 from zuka.shell import clean
 from zuka.steps import Run
@@ -29,7 +29,6 @@ _NO_LIMIT = 1 << 60
 _SMALL_SHM = 1 << 30
 """Bytes; a loader with several workers fills Docker's 64 MB at once (PyTorch's documentation)."""
 _PYTHON = re.compile(r"^(/\S{1,400}) (\d{1,3}\.\d{1,3}\.\d{1,3})$", re.MULTILINE)
-_LEVELS: tuple[Level, ...] = ("bad", "warn", "good")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +185,7 @@ def findings(found: Checkup, order: Mapping[str, Any]) -> list[Finding]:
     ``memory``, ``shm``, ``python``, ``platform``; what was not ordered cannot be missing.
     """
     told = [*_all(found, order)]
-    return sorted(told, key=lambda each: _LEVELS.index(each.level))
+    return sorted(told, key=lambda each: LEVELS.index(each.level))
 
 
 def _all(found: Checkup, order: Mapping[str, Any]) -> Iterator[Finding]:
@@ -284,8 +283,7 @@ def verdict(found: Sequence[Finding]) -> Finding:
 def screen(found: Sequence[Finding], machine: str, tongue: Language) -> Iterator[str]:
     """Yield the lines of one screen: the verdict, then each thing and what to do about it."""
     yield f"{machine}: {verdict(found).means(tongue)}"
-    marks = {"good": "ok  ", "warn": "note", "bad": "BAD "}
     for each in found:
-        yield f"  {marks[each.level]}  {each.means(tongue)}"
+        yield f"  {MARKS[each.level]}  {each.means(tongue)}"
         if each.level != "good" and each.next(tongue):
             yield f"        -> {each.next(tongue)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from zuka.finding import Finding, rows
+from zuka.finding import LEVELS, Finding, rows
 from zuka.mounts import Mount, amount, bytes_of, read
 from zuka.shell import clean
 
@@ -36,7 +36,6 @@ _HOST, _RENTED = 2048 * _GIB, KNOWN[:4]
 """A rented container's data disk is not that large: it is the host's. A lab's /data may be."""
 _FEWEST, _FEW = 1000, 10_000
 """Inodes left: none to speak of, and fewer than an environment needs."""
-_LEVELS = ("bad", "warn", "good")
 _DULL = ("disk-fine", "inodes-fine", "inodes-not-counted")
 _PSEUDO = re.compile(r"/(?:proc|sys|dev|run|var/run|snap|boot)(?:/|$)")
 _PSEUDO_TYPES = re.compile(
@@ -122,7 +121,7 @@ def findings(
     memory = [mount for mount in mounts if mount.at == "/dev/shm" and _is_full(mount)]  # noqa: S108
     found += [Finding("disk", "shared-memory-full", _facts(each, data, {})) for each in memory]
     ranks = list(rows("disk"))
-    return sorted(found, key=lambda each: (_LEVELS.index(each.level), ranks.index(each.verdict)))
+    return sorted(found, key=lambda each: (LEVELS.index(each.level), ranks.index(each.verdict)))
 
 
 def diagnose(text: str) -> Finding | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from zuka import checkup, sshconfig
 from zuka.errors import HostError
-from zuka.finding import Finding, language
+from zuka.finding import Finding, Level, language
 from zuka.host import SshHost
 from zuka.machines import Machine
 
@@ -23,7 +23,7 @@ class Walked:
     """One step: what was looked at, how it is, and what to do where it is not well."""
 
     step: str
-    level: str
+    level: Level
     text: str
     next: str = ""
 

@@ -14,6 +14,11 @@ from zuka.shell import clean
 Level = Literal["good", "warn", "bad"]
 Language = Literal["en", "zh"]
 
+LEVELS: tuple[Level, ...] = ("bad", "warn", "good")
+"""The worst first."""
+MARKS: dict[Level, str] = {"good": "ok  ", "warn": "note", "bad": "BAD "}
+"""What stands before a finding on a screen."""
+
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from zuka.errors import HostError
+from zuka.finding import MARKS
 from zuka.machines import Machine, resolve
 from zuka.ui import show_json
 
@@ -17,7 +18,6 @@ example:
   zuka doctor mygpu         a name in machines.yaml, an alias of ssh_config, or sandbox
   zuka doctor mygpu --json  for a machine
 """
-_MARKS = {"good": "ok  ", "warn": "note", "bad": "BAD "}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     for walked in walk(_machine(arguments.machine), Path.cwd()):
         steps.append(walked)
         if not arguments.json:
-            sys.stdout.write(f"{_MARKS[walked.level]}  {walked.step:<10}  {walked.text}\n")
+            sys.stdout.write(f"{MARKS[walked.level]}  {walked.step:<10}  {walked.text}\n")
             if walked.next:
                 sys.stdout.write(f"{'':<18}-> {walked.next}\n")
             sys.stdout.flush()

@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from zuka.finding import Finding
+from zuka.finding import LEVELS, Finding
 from zuka.gpu.age import aged
 from zuka.gpu.order import compared
 from zuka.gpu.smi import Cards, devices, pools
 from zuka.gpu.use import by, taken
-
-_LEVELS = ("bad", "warn", "good")
 
 Verdicts = Iterator[tuple[str, dict[str, Any]]]
 
@@ -27,7 +25,7 @@ def findings(cards: Cards, order: Mapping[str, Any] | None = None) -> list[Findi
     found = [Finding("gpu", verdict, facts | more) for verdict, more in _all(cards, order or {})]
     if cards.cards and all(each.level == "good" for each in found):
         found.insert(0, Finding("gpu", "gpu-fine", facts))
-    return sorted(found, key=lambda each: _LEVELS.index(each.level))
+    return sorted(found, key=lambda each: LEVELS.index(each.level))
 
 
 def _all(cards: Cards, order: Mapping[str, Any]) -> Verdicts:
