@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from zuka.stage import Reply, Run, Site, Stage, State, Step, running_runs
+from zuka.stage import (
+    RecipeError,
+    Reply,
+    Run,
+    Site,
+    Stage,
+    State,
+    Step,
+    power_off,
+    running_runs,
+    who_rents,
+)
 
 _GONE = 255
 """The code of a reply that never came: ssh's own."""
-_OFF = """
-command=$1
-if [ -z "$command" ]; then
-    if command -v shutdown >/dev/null 2>&1; then command='shutdown -h now'
-    elif command -v poweroff >/dev/null 2>&1; then command=poweroff
-    else
-        echo "this box has neither shutdown nor poweroff: give poweroff a 'command'"
-        exit 1
-    fi
-    if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null 2>&1; then command="sudo -n $command"; fi
-fi
-# In a moment, so that this very connection can say that it was told.
-(sleep 1; exec sh -c "$command") </dev/null >poweroff.log 2>&1 &
-"""
+_MARKS = "marks"
+"""What the box answered about its platform; nothing is wanted of it."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +34,29 @@ class Poweroff(Stage):
     survives_silence = True
 
     def inputs(self, site: Site) -> State:
+        own = self.command or site.access.profile.get("power_off")
+        if site.access.platform == "lab" and not own:
+            text = "a lab's machine is not ours to switch off"
+            raise RecipeError(text, hint="leave poweroff out, or give it a command")
         return {"command": self.command}
 
     def desired(self, site: Site) -> State:
         return {"runs at work": "none", "power": "off"}
 
     def probe(self, site: Site) -> Sequence[Run]:
-        return [running_runs()]
+        return [running_runs(), who_rents()]
 
     def actual(self, site: Site, replies: Sequence[Reply]) -> State:
         if replies[0].code == _GONE:
             return {"runs at work": "none", "power": "off"}
-        return {"runs at work": replies[0].state or "none", "power": "on"}
+        marks = replies[1].out if len(replies) > 1 else ""
+        return {"runs at work": replies[0].state or "none", "power": "on", _MARKS: marks}
 
     def plan(self, site: Site, desired: State, actual: State) -> Iterator[Step]:
         # Another recipe's run, or another laptop's, is not ours to end: then this stage fails.
-        if desired != actual and actual["runs at work"] == "none":
-            shown = self.command or "shutdown -h now"
-            yield Run(("sh", "-c", _OFF, "zuka", self.command), shown=shown)
+        if actual["power"] == "on" and actual["runs at work"] == "none":
+            yield self._off(site, actual)
+
+    def _off(self, site: Site, actual: State) -> Run:
+        marks, access = actual.get(_MARKS) or "", site.access
+        return power_off(self.command, marks, access.address, access.platform, access.profile)

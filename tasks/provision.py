@@ -44,6 +44,7 @@ class Provision(Stage):
             "shm": self.shm,
             "python": self.python,
             "platform": site.access.platform,
+            "profile": site.access.profile,
         }
         return judge(replies[0].out, order, self.reach, site.access.address)
 

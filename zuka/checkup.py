@@ -182,7 +182,8 @@ def findings(found: Checkup, order: Mapping[str, Any]) -> list[Finding]:
     Return what is to be said of a box, the worst first.
 
     The order may have ``gpu`` (name, count, memory), ``disk`` (free, inodes, quota), ``cpus``,
-    ``memory``, ``shm``, ``python``, ``platform``; what was not ordered cannot be missing.
+    ``memory``, ``shm``, ``python``, ``platform``, ``profile``; what was not ordered cannot be
+    missing.
     """
     told = [*_all(found, order)]
     return sorted(told, key=lambda each: LEVELS.index(each.level))
@@ -198,11 +199,12 @@ def _all(found: Checkup, order: Mapping[str, Any]) -> Iterator[Finding]:
         for each in gpu.findings(found.cards, wanted):
             if wanted or each.level != "bad":
                 yield each
-    for each in disks.findings(found.mounts, order.get("disk") or {}, found.home):
+    data = str((order.get("profile") or {}).get("data_disk", ""))
+    for each in disks.findings(found.mounts, order.get("disk") or {}, found.home, data):
         if order.get("disk") or each.verdict != "no-df":
             yield each
     yield from _machine(found, order)
-    yield from _rented(found, str(order.get("platform", "")))
+    yield from _rented(found, str(order.get("platform", "")), order.get("profile") or {})
     yield from _surroundings(found)
     if not found.whole:
         yield Finding("checkup", "not-whole", {"seconds": WITHIN})
@@ -244,7 +246,7 @@ def python_fits(version: str, wanted: str) -> bool:
     return have >= want if wanted.startswith(">=") else have[: len(want)] == want
 
 
-def _rented(found: Checkup, said: str) -> Iterator[Finding]:
+def _rented(found: Checkup, said: str, better: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield who rents the box out, what is wrong with the name, and what power-off does."""
     from zuka import platforms
 
@@ -255,7 +257,8 @@ def _rented(found: Checkup, said: str) -> Iterator[Finding]:
         yield wrong
     if found.platform.name != platforms.GENERIC:
         yield platforms.recognised(found.platform)
-        yield platforms.meter(platforms.load(found.platform.name))
+    if found.platform.name != platforms.GENERIC or "ends_bill" in better:
+        yield platforms.meter(platforms.bettered(platforms.load(found.platform.name), better))
 
 
 def _surroundings(found: Checkup) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from zuka.machines import Machine
 from zuka.recipe import Placed, Recipe
 from zuka.store import read_json, write_json
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 def load(path: Path, project: Path, overrides: Mapping[str, str]) -> Recipe:

@@ -11,6 +11,7 @@ from pathlib import Path
 from zuka import door
 from zuka.errors import Error, StageError
 from zuka.lock import Lock
+from zuka.prices import rate
 from zuka.records import Record
 from zuka.session import Session
 from zuka.survey import Survey, survey
@@ -109,7 +110,7 @@ class Conduct:
             return f"{self.name}: more to do already ({left[0]}: {why}); run it again"
         if now.needed:
             return f"{self.name}: done; only the box can prove it, so it is asked each time"
-        text = _home(self.name, now)
+        text = _home(self.name, now, self._at_a_price())
         if self._whole:
             self._keep_verdict(now, f"{self.name}: nothing to do; {text}\n")
         return f"{self.name}: {'done' if self.reasons else 'nothing to do'}; {text}"
@@ -126,8 +127,12 @@ class Conduct:
         waiting = [name for name in left if name not in self.failures]
         parts = [f"{len(self.failures)} failed", f"{len(waiting)} not run"]
         if dues.used:
-            parts.append("THE BOX IS STILL ON")
+            parts.append(f"THE BOX IS STILL ON{self._at_a_price()}")
         return f"{self.name}: {', '.join(parts)}; mend it and say `doit run {self.name}` again"
+
+    def _at_a_price(self) -> str:
+        price = rate(self.session.recipe.machine.prices)
+        return f" at {price}" if price else ""
 
     def _keep_verdict(self, now: Survey, text: str) -> None:
         grounds = self.session.grounds
@@ -146,9 +151,9 @@ class Conduct:
         door.write(str(Path.cwd()), asked, stands_on, text)
 
 
-def _home(recipe: str, now: Survey) -> str:
+def _home(recipe: str, now: Survey, price: str) -> str:
     found = [item.record for item in now.stages.values() if item.record]
-    power = "box off" if now.dues.off else "box left on" if now.dues.used else ""
+    power = "box off" if now.dues.off else f"box left on{price}" if now.dues.used else ""
     results = f"results in {', '.join(_shown(record) for record in found)}" if found else ""
     return ", ".join(part for part in (results, power) if part) or f"{recipe} is as asked"
 

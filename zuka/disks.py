@@ -95,16 +95,20 @@ def is_shared(mount: Mount) -> bool:
 
 
 def findings(
-    mounts: Sequence[Mount], order: Mapping[str, Any] | None = None, directory: str = "/"
+    mounts: Sequence[Mount],
+    order: Mapping[str, Any] | None = None,
+    directory: str = "/",
+    data_at: str = "",
 ) -> list[Finding]:
     """
     Return what is found of the disk that holds a directory and of those beside it, worst first.
 
     ``order`` may ask for `free` (`40 GB`) and `inodes` where the directory lies, and may say the
-    `quota` of a network volume, which `df` cannot see.
+    `quota` of a network volume, which `df` cannot see. ``data_at`` is where the user says that a
+    disk for data is mounted.
     """
     asked = dict(order or {})
-    data = data_disk(mounts)
+    data = data_disk(mounts, (data_at, *KNOWN) if data_at else KNOWN)
     main = holding(mounts, directory)
     if main is None and directory == "/":  # `df DIR` shows other disks alone
         main = data or next(filter(_is_real, mounts), None)

@@ -104,7 +104,7 @@ def _inside(machine: Machine, project: Path) -> Iterator[Walked]:
     yield Walked(
         "programs", "good", f"{' '.join(sorted(found.tools)) or 'none of those that help'}"
     )
-    for each in checkup.findings(found, {"platform": machine.platform}):
+    for each in checkup.findings(found, {"platform": machine.platform, "profile": machine.profile}):
         yield _walked(each)
 
 

@@ -26,7 +26,8 @@ from zuka.transfer import FileRecord
 _T = TypeVar("_T")
 _LOOK_TAKES = 120.0
 _TAIL = 20
-"""Lines of a failed command's output that are shown."""
+"""Lines of a command's output that are shown."""
+_WIDEST = 500
 
 
 class Watch(Protocol):
@@ -122,7 +123,7 @@ class SshHost:
         """Carry out one step; raise StageError when it fails."""
         match step:
             case Run():
-                _in_turn(lambda: self._run(step))
+                _in_turn(lambda: self._run(step, watch))
             case RunHere():
                 self._run_here(step)
             case Push():
@@ -132,10 +133,13 @@ class SshHost:
             case Pull():
                 raise AssertionError("results need a folder: call pull")
 
-    def _run(self, step: Run) -> None:
+    def _run(self, step: Run, watch: Watch) -> None:
         mark = shell.new_mark()
         text = self._connection.exchange(shell.order(step, mark, self._home), limit=step.limit + 10)
-        _raise_for(step, shell.Answers(text, mark).order())
+        reply = shell.Answers(text, mark).order()
+        _raise_for(step, reply)
+        for line in _notes(reply):
+            watch.note(line)
 
     def _run_here(self, step: RunHere) -> None:
         import sh
@@ -223,7 +227,7 @@ class SshHost:
             if ended:
                 return
             if time.monotonic() > deadline:
-                self._run(stop_run(step.run))
+                self._run(stop_run(step.run), watch)
                 raise StageError(
                     f"run {step.run} took longer than {step.within:.0f} s and was stopped",
                     hint="give it more time, or less to do",
@@ -276,6 +280,13 @@ def _raise_for(step: Run, reply: Reply | None) -> None:
         tail = "\n".join(map(shell.clean, reply.out.strip().splitlines()[-_TAIL:]))
         shown = str(step) if len(str(step)) < 500 else f"{str(step)[:500]}…"  # noqa: PLR2004
         raise StageError(f"'{shell.clean(shown)}' exited with {reply.code}\n{tail}".rstrip())
+
+
+def _notes(reply: Reply | None) -> list[str]:
+    """Return what a command that went well wants to be known: its lines that begin with "note:"."""
+    lines = reply.out.splitlines() if reply else []
+    said = [shell.clean(line)[:_WIDEST] for line in lines if line.startswith("note: ")]
+    return [line.removeprefix("note: ") for line in said[:_TAIL]]
 
 
 def _box_id(text: str) -> str | None:

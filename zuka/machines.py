@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ class Machine:
     key: Path | None = None
     jump: str = ""
     platform: str = ""
+    prices: Mapping[str, Any] = field(default_factory=dict)
+    """What an hour costs, in which currency, as the user wrote it."""
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    """What the user knows better of this box than the platform's profile does."""
     sandbox: bool = False
     bin: Path | None = None
     """Sandbox only: a folder of programs that come first on the box's PATH."""

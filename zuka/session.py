@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from zuka import login
 from zuka.boxes import Boxes, BoxId
@@ -79,7 +80,13 @@ class Session:
     @property
     def platform(self) -> str:
         """Return who rents the box out, as machines.yaml names it; empty: it does not."""
-        return self.recipe.machine.platform
+        # A sandbox shows the marks of the laptop, which may be a rented box itself.
+        return "generic" if self.recipe.machine.sandbox else self.recipe.machine.platform
+
+    @property
+    def profile(self) -> Mapping[str, Any]:
+        """Return what the user knows better of the box than its platform's profile does."""
+        return self.recipe.machine.profile
 
     @property
     def is_off(self) -> bool:

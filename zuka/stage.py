@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from zuka.checkup import Judged, judge
 from zuka.checkup import run as checkup
 from zuka.errors import RecipeError
 from zuka.onbox import authorize, run_state, running_runs, start_run, tree_state
+from zuka.power import power_off, who_rents
 from zuka.steps import Follow, Pull, Push, Reply, Run, RunHere, Step
 from zuka.trees import Reader, Tree
 
@@ -35,10 +36,12 @@ __all__ = [
     "authorize",
     "checkup",
     "judge",
+    "power_off",
     "run_state",
     "running_runs",
     "start_run",
     "tree_state",
+    "who_rents",
 ]
 
 State = Mapping[str, str | None]
@@ -64,6 +67,11 @@ class Access(Protocol):
     @property
     def platform(self) -> str:
         """Return who rents the box out, as machines.yaml names it; empty: it does not."""
+        ...
+
+    @property
+    def profile(self) -> Mapping[str, Any]:
+        """Return what the user knows better of the box than its platform's profile does."""
         ...
 
     @property

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from zuka.kinds import Kind, frozen
 from zuka.stage import Reply, Site
 from zuka.trees import Reader
+
+_OF_ACCESS = ("public_key", "address", "platform", "profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class Access:
     public_key: str = ""
     address: str = ""
     platform: str = ""
+    profile: Mapping[str, Any] = field(default_factory=dict)
     is_off: bool = False
 
 
@@ -37,7 +40,7 @@ def replay(kind: Kind, case: Mapping[str, Any], folder: Path) -> dict[str, list[
         path.chmod(0o600)
         os.utime(path, (0, 0))
     given = case.get("site", {})
-    access = Access(**{key: given[key] for key in ("public_key", "platform") if key in given})
+    access = Access(**{key: given[key] for key in _OF_ACCESS if key in given})
     reader = Reader(folder, folder / ".cache.json")
     fingerprint = given.get("fingerprint", "f" * 64)
     offers = given.get("offers", {})

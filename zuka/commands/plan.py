@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from zuka import asking
+from zuka.prices import cost
 from zuka.ui import show_json
 
 HELP = "show what would be done, step by step; changes nothing"
@@ -38,5 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.writelines(f"    then     {step}\n" for step in stage.steps)
     known = sum(stage.seconds for stage in ahead)
     if known:
-        sys.stdout.write(f"{question.name}: {len(ahead)} stages, about {known:.0f} s\n")
+        money = cost(question.session.recipe.machine.prices, known)
+        about = f"about {known:.0f} s" + (f", {money}" if money else "")
+        sys.stdout.write(f"{question.name}: {len(ahead)} stages, {about}\n")
     return 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zuka import compiled, lock
+from zuka.prices import rate
 from zuka.session import Session
 from zuka.ui import show_json
 
@@ -49,6 +50,7 @@ def _facts(project: Path, path: Path) -> dict[str, Any]:
         "recipe": session.recipe.name,
         "machine": session.recipe.machine.name,
         "box": session.boxes.facts(session.recipe.machine.name),
+        "prices": dict(session.recipe.machine.prices),
         "power": "off" if now.dues.off else "on" if now.dues.used else "unknown",
         "needed": now.needed,
         "results": [str(item.record.folder) for item in now.stages.values() if item.record],
@@ -58,7 +60,9 @@ def _facts(project: Path, path: Path) -> dict[str, Any]:
 
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
     todo = f"{len(facts['needed'])} stages needed" if facts["needed"] else "nothing to do"
-    yield f"{facts['recipe']} on {facts['machine']} (power {facts['power']}): {todo}"
+    price = rate(facts["prices"]) if facts["power"] == "on" else ""
+    power = f"power {facts['power']}" + (f", {price}" if price else "")
+    yield f"{facts['recipe']} on {facts['machine']} ({power}): {todo}"
     if facts["box"].get("id"):
         yield f"  {'box':<12}  {facts['box']['id']}, host {facts['box'].get('host') or 'unknown'}"
     for name, event in facts["stages"].items():

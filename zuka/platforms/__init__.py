@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zuka.platforms.detect import Detected, detect
 from zuka.platforms.findings import meter, mismatch, recognised, refused
-from zuka.platforms.profile import GENERIC, LAB, Profile, Text, load, names
+from zuka.platforms.profile import GENERIC, LAB, Profile, Text, bettered, load, names
 
 __all__ = [
     "GENERIC",
@@ -16,6 +16,7 @@ __all__ = [
     "Detected",
     "Profile",
     "Text",
+    "bettered",
     "detect",
     "load",
     "meter",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType
@@ -213,6 +213,18 @@ def load(name: str) -> Profile:
     plain = yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
     made: Profile = _made(Profile, plain)
     return made
+
+
+def bettered(profile: Profile, better: Mapping[str, Any]) -> Profile:
+    """Return a profile with what the user knows better: power_off, ends_bill, data_disk."""
+    names = {"power_off": "command", "ends_bill": "ends_bill"}
+    known = {field: better[key] for key, field in names.items() if key in better}
+    paths = (better["data_disk"],) if "data_disk" in better else profile.data_disk.paths
+    return replace(
+        profile,
+        power_off=replace(profile.power_off, **known),
+        data_disk=replace(profile.data_disk, paths=paths),
+    )
 
 
 def _made(kind: Any, plain: Any) -> Any:
