@@ -1,5 +1,6 @@
 """What a console shows is read as ssh reads it, and written down without harm."""
 
+# ruff: noqa: RUF001 - the signs of input methods are what this is about
 from __future__ import annotations
 
 from pathlib import Path
@@ -28,6 +29,7 @@ SHOWN = [
     ("ssh -CAXt -p 22022 root@203.0.113.7 tmux attach", FULL),
     ("203.0.113.7", HOST),
     ("root@[2001:db8::1]:22022", {"address": "2001:db8::1", "port": 22022, "user": "root"}),
+    ("root@[fe80::1%eth0]:22022", {"address": "fe80::1%eth0", "port": 22022, "user": "root"}),
     ("root@2001:db8::1", {"address": "2001:db8::1", "user": "root"}),
     ("-i ~/.ssh/id_rsa -J me@gate:2222 box", {"address": "box", "key": "~/.ssh/id_rsa"}),
     ("ssh -p 41563 root@connect.bjb1.example.com", {"address": "connect.bjb1.example.com"}),
@@ -43,6 +45,81 @@ SHOWN = [
     ("ssh 控制台给出的主机名 前面", {"address": "控制台给出的主机名"}),
     ("ssh <控制台给出的主机>", None),
 ]
+
+
+PASTED = [
+    "$ ssh -p 22022 root@203.0.113.7",
+    "root@container-1a2b:~# ssh -p 22022 root@203.0.113.7",
+    "PS C:\\Users\\li> ssh -p 22022 root@203.0.113.7",
+    "'ssh -p 22022 root@203.0.113.7'",
+    '"ssh -p 22022 root@203.0.113.7"',
+    "`ssh -p 22022 root@203.0.113.7`",
+    "“ssh -p 22022 root@203.0.113.7”",
+    "SSH -p 22022 root@203.0.113.7",
+    "sudo ssh -p 22022 root@203.0.113.7",
+    "sshpass -p s3cret ssh -p 22022 root@203.0.113.7",
+    "ssh -p 22022 root@203.0.113.7 Password: s3cret",
+    "ssh root@203.0.113.7 -p 22022\nPassword: it's",
+    "登录指令：ssh -p 22022 root@203.0.113.7，密码：s3cret",
+    "登录指令: ssh -p 22022 root@203.0.113.7。",
+    "SSH 登录:\r\nssh -p 22022 root@203.0.113.7；\r\n",
+    "ssh root＠203.0.113.7：22022",
+    "ssh –p 22022 root@203.0.113.7",
+    "ssh\u3000-p\u00a022022\u3000root@\u200b203.0.113.7",
+    "ssh -p 22022\nroot@203.0.113.7",
+    "ssh -p 22022 \\\n  root@203.0.113.7",
+    "ssh -p 22022 root@203.0.113.7\x1b[0m",
+    "ssh root:s3cret@203.0.113.7 -p 22022",
+    "ssh://root:s3cret@203.0.113.7:22022/",
+    "sftp://root@203.0.113.7:22022/root",
+    "scp -rP 22022 data root@203.0.113.7:/root",
+    "scp -P 22022 root@203.0.113.7:data .",
+    "sftp -P 22022 root@203.0.113.7",
+    "ssh -oPort=22022 root@203.0.113.7",
+    "root@203.0.113.7\t22022",
+    '{"host": "203.0.113.7", "port": 22022, "user": "root", "password": "s3cret"}',
+    "{'ssh': 'ssh -p 22022 root@203.0.113.7', 'password': 's3cret'}",
+    "Host: 203.0.113.7 Port: 22022 User: root Password: s3cret",
+    "主机：203.0.113.7 端口：22022 用户名：root 密码：s3cret",
+    "公网IP：203.0.113.7\nSSH端口：22022\n用户：root",
+    "Host mygpu\n  HostName 203.0.113.7\n  Port 22022\n  User root",
+]
+"""The same box, as consoles, chats and terminals give it to a hand that copies."""
+
+
+@pytest.mark.parametrize("text", PASTED)
+def test_what_stands_around_an_address(text: str) -> None:
+    """Prompts, labels, quotes, input methods and passwords belong to nobody's address."""
+    assert address.parse([text]) == FULL
+
+
+NOT_ONE = [
+    "code --remote ssh-remote+root@203.0.113.7 /root",
+    "autossh -M 0 -p 22022 root@203.0.113.7",
+    "rsync -e 'ssh -p 22022' a root@203.0.113.7:/root",
+    "mosh --ssh='ssh -p 22022' root@203.0.113.7",
+    "root@203.0.113.7 s3cret",
+    "http://203.0.113.7:8888/?token=s3cret",
+    "ssh -i <path/to/key> root@203.0.113.7",
+    "Password: s3cret",
+]
+
+
+@pytest.mark.parametrize("text", NOT_ONE)
+def test_no_word_is_taken_for_a_host_by_chance(text: str) -> None:
+    """Where it cannot be told which word is the host, none is; and no password is said again."""
+    with pytest.raises(RecipeError) as caught:
+        address.parse([text])
+    assert caught.value.hint
+    if "http" not in text:
+        assert "s3cret" not in str(caught.value)
+
+
+def test_a_windows_path_keeps_its_backslashes() -> None:
+    """Whether it is quoted or not."""
+    for key in (r"C:\Users\li\key.pem", r'"C:\Users\li\key.pem"'):
+        got = address.parse([f"ssh -i {key} root@203.0.113.7"])
+        assert r"C:\Users\li\key.pem" == got["key"]
 
 
 @pytest.mark.parametrize(("text", "want"), SHOWN)

@@ -9,15 +9,23 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from zuka import pasted
 from zuka.errors import RecipeError
 from zuka.rooms import builtin
 from zuka.store import write_whole
 
-_WITH_VALUE = "BbcDEeFIiJLlmOoPpQRSWw"
-"""Options of ssh that take a value (ssh(1), OpenSSH 10)."""
-_KEYS = {"p": "port", "l": "user", "i": "key", "J": "jump"}
+_WITH_VALUE = {
+    "ssh": "BbcDEeFIiJLlmOoPpQRSWw",
+    "scp": "cDFiJloPSX",
+    "sftp": "BbcDFiJloPRSsX",
+}
+"""Options that take a value (ssh(1), scp(1), sftp(1), OpenSSH 10)."""
+_KEYS = {
+    "ssh": {"p": "port", "l": "user", "i": "key", "J": "jump"},
+    "scp": {"P": "port", "i": "key", "J": "jump"},
+    "sftp": {"P": "port", "i": "key", "J": "jump"},
+}
 _SETTINGS = {
     "port": "port",
     "user": "user",
@@ -28,47 +36,57 @@ _SETTINGS = {
 _EXAMPLE = "as in: zuka rebind mygpu -p 22022 root@203.0.113.7"
 
 
-def parse(words: Sequence[str]) -> dict[str, Any]:
+def parse(given: Sequence[str]) -> dict[str, Any]:
     """
-    Return address, port, user, key and jump of ssh's arguments; raise RecipeError.
+    Return address, port, user, key and jump of a login command; raise RecipeError.
 
-    What else stands there (forwardings, a command) belongs to that one call, and is passed over.
+    ``given`` are its words, or one text that was pasted. What else stands there (forwardings, a
+    command, a password) belongs to that one call, and is passed over.
     """
-    if len(words) == 1 and any(mark in words[0] for mark in " \t"):
-        words = _split(words[0])
-    left = list(words)
-    if left and left[0].rpartition("/")[2] in ("ssh", "ssh.exe"):
-        del left[0]
+    text = given[0] if len(given) == 1 else shlex.join(given)
     facts: dict[str, Any] = {}
-    while left:
-        word = left.pop(0)
-        if word.startswith("-") and word != "--":
-            _take_option(word, left, facts)
-        elif word != "--" and "address" not in facts:
-            facts = {**_destination(word), **facts}
+    for program, words in pasted.commands(text):
+        facts = _read(program, words) if program else pasted.labelled(text) or _read("", words)
+        if "address" in facts:
+            break
     if "address" not in facts:
         raise RecipeError("no host among the arguments of ssh", hint=_EXAMPLE)
     if "port" in facts:
-        facts["port"] = int(facts["port"]) if str(facts["port"]).isdigit() else facts["port"]
+        facts["port"] = int(facts["port"]) if str(facts["port"]).isdecimal() else facts["port"]
     _check(facts)
     return {key: facts[key] for key in ("address", "port", "user", "key", "jump") if key in facts}
 
 
-def _split(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise RecipeError(f"not arguments of ssh: {error}", hint=_EXAMPLE) from None
+def _read(program: str, words: Sequence[str]) -> dict[str, Any]:
+    """Return the facts of one command; raise RecipeError where its host cannot be told."""
+    left = list(words)
+    facts: dict[str, Any] = {}
+    rest: list[str] = []
+    while left:
+        word = left.pop(0)
+        if word.startswith("-") and word != "--":
+            _take_option(program or "ssh", word, left, facts)
+        elif word != "--":
+            rest.append(word)
+    if program == "scp":
+        rest = [word for word in rest if ":" in word]
+    if program in ("scp", "sftp"):
+        rest = [re.sub(r"^((?:[^@/]*@)?(?:\[[^\]]*\]|[^:/]*)):.*", r"\1", word) for word in rest]
+    if not program and len(rest) > 1 and rest[1].isdecimal():
+        facts.setdefault("port", rest.pop(1))  # a console's table: the host, and then the port
+    if not program and len(rest) > 1:
+        raise RecipeError("no host, or more than one, among the words", hint=_EXAMPLE)
+    return {**_destination(rest[0]), **facts} if rest else facts
 
 
-def _take_option(word: str, left: list[str], facts: dict[str, Any]) -> None:
+def _take_option(program: str, word: str, left: list[str], facts: dict[str, Any]) -> None:
     """Read one word of options: `-p 22`, `-p22`, `-NTp 22`."""
     for place, letter in enumerate(word[1:], start=1):
-        if letter not in _WITH_VALUE:
+        if letter not in _WITH_VALUE[program]:
             continue
         value = word[place + 1 :] or (left.pop(0) if left else "")
-        if letter in _KEYS:
-            facts[_KEYS[letter]] = value
+        if letter in _KEYS[program]:
+            facts[_KEYS[program][letter]] = value
         elif letter == "o":
             name, _, setting = value.replace("=", " ", 1).partition(" ")
             if name.lower() in _SETTINGS:
@@ -78,19 +96,15 @@ def _take_option(word: str, left: list[str], facts: dict[str, Any]) -> None:
 
 def _destination(word: str) -> dict[str, Any]:
     """Read `[user@]host`, `host:port`, `[::1]:port` or `ssh://[user@]host[:port]`."""
-    text = word.removeprefix("ssh://").rstrip("/")
+    text = re.sub(r"^(?:ssh|scp|sftp|tcp)://([^/]*).*", r"\1", word).rstrip(",")
     user, at, host = text.rpartition("@")
-    if host.count(":") > 1 and not host.startswith("["):
-        return {"address": host, **({"user": user} if at else {})}
-    try:
-        parts = urlsplit(f"//{host}")
-        port = parts.port
-    except ValueError as error:
-        raise RecipeError(f"'{word}' is no host: {error}", hint=_EXAMPLE) from None
-    # As it is written: urlsplit would make a name of a host lower-case.
-    name = host[1 : host.find("]")] if host.startswith("[") else host.partition(":")[0]
-    facts: dict[str, Any] = {"address": name}
-    return {**facts, **({"user": user} if at else {}), **({"port": port} if port else {})}
+    # A password between the user and the host is nothing to write down.
+    who = {"user": re.sub(r"^([^:@]+):[^:@]*$", r"\1", user)} if at else {}
+    found = re.fullmatch(r"(?:\[([^\]]*)\]|([^:]*)):([^:]*)", host)
+    if not found:
+        return {"address": host.strip("[]"), **who}
+    port = {"port": found[3]} if found[3] else {}
+    return {"address": found[1] or found[2], **who, **port}
 
 
 def _check(facts: Mapping[str, Any]) -> None:

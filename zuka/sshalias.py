@@ -33,7 +33,7 @@ def write(machines: Iterable[Machine], project: Path) -> Path:
 
 def _host(machine: Machine, known_hosts: Path) -> Iterator[str]:
     yield f"Host {machine.name}"
-    yield f"    HostName {machine.address}"
+    yield f"    HostName {machine.address.replace('%', '%%')}"
     if machine.port:
         yield f"    Port {machine.port}"
     if machine.user:
