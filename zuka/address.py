@@ -112,7 +112,7 @@ def _check(facts: Mapping[str, Any]) -> None:
     from zuka.nodes import parse as read_text
     from zuka.places import Problems
 
-    schema = json.loads((builtin("schemas") / "machines.schema.json").read_text("utf-8"))
+    schema = _schema()
     try:
         value = read_text(json.dumps(dict(facts), ensure_ascii=False), "the arguments of ssh")
         problems = [*check(value, schema["definitions"]["box"], "the box")]
@@ -120,6 +120,15 @@ def _check(facts: Mapping[str, Any]) -> None:
         problems = [*error.problems]
     for problem in problems:
         raise RecipeError(problem.text, hint=problem.hint or _EXAMPLE)
+
+
+def is_name(name: str) -> bool:
+    """Tell whether machines.yaml can name a box so."""
+    return bool(re.search(_schema()["properties"]["machines"]["propertyNames"]["pattern"], name))
+
+
+def _schema() -> Any:
+    return json.loads((builtin("schemas") / "machines.schema.json").read_text("utf-8"))
 
 
 def write(path: Path, name: str, reached: Mapping[str, Any]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import getpass
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,3 +105,28 @@ def test_what_is_no_address_changes_nothing(
     assert 2 == done.code, done
     assert "hint" in done.err
     assert before == (project.folder / "machines.yaml").read_text()
+
+
+SLIPS = [
+    ["-p", "22022", "root@203.0.113.7", "mygpu"],
+    ["../../x"],
+    ["../../x", "root@203.0.113.7"],
+    ["ssh -p 22022 root@203.0.113.7"],
+    ["sandbox", "root@203.0.113.7"],
+    ["mygpv"],
+]
+
+
+@pytest.mark.parametrize("words", SLIPS)
+def test_a_name_that_no_recipe_can_mean(folder: Path, words: list[str]) -> None:
+    """The name is checked before anything is written, and a near one is told."""
+    before = "machines:\n  mygpu: {address: 203.0.113.7}\n"
+    (folder / "machines.yaml").write_text(before)
+    command = [sys.executable, "-m", "zuka", "rebind", *words]
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+
+    assert (2, "") == (done.returncode, done.stdout), done
+    assert "hint" in done.stderr
+    assert before == (folder / "machines.yaml").read_text()
+    if words == ["mygpv"]:
+        assert "mygpu" in done.stderr

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
 from zuka import address, machines, sshalias
 from zuka.boxes import Boxes
+from zuka.errors import RecipeError
+from zuka.kinds import near
 from zuka.lock import Lock
 
 HELP = "take another box under a known name, or the same one at another address"
@@ -18,6 +21,8 @@ example:
   zuka rebind mygpu --ssh-config -p 22022 root@203.0.113.7    and let `ssh mygpu` find it
   zuka rebind mygpu 'ssh -p 22022 root@203.0.113.7'
 """
+
+_USAGE = "first the name, as in: zuka rebind mygpu -p 22022 root@203.0.113.7"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +48,7 @@ def main(arguments: list[str]) -> int:
     project, name = Path.cwd(), str(given.machine)
     state = project / ".zuka"
     reached = address.parse(words) if words else {}
+    _refuse_a_slip(name, project, reached=bool(reached))
     Lock(state / "lock").take(f"rebind {name}")
     if reached:
         address.write(project / "machines.yaml", name, reached)
@@ -51,12 +57,27 @@ def main(arguments: list[str]) -> int:
     if given.ssh_config:
         share(project)
     Boxes(state / "boxes").rebind(name)
-    (state / "known_hosts" / name).unlink(missing_ok=True)
+    for pinned in (name, f"{name}.jump"):  # a host between may be a new one as well
+        (state / "known_hosts" / pinned).unlink(missing_ok=True)
     sys.stdout.write(
         f"{name}: the next box that answers is taken for it; what it lacks is done again"
         " by the next run\n"
     )
     return 0
+
+
+def _refuse_a_slip(name: str, project: Path, *, reached: bool) -> None:
+    """Raise RecipeError for a name that no recipe can mean, before anything is written."""
+    if not re.fullmatch(r"[\w:][\w.:@+%-]*", name) or (reached and not address.is_name(name)):
+        raise RecipeError(f"'{name}' is no name of a box", hint=_USAGE)
+    if name == machines.SANDBOX and reached:
+        raise RecipeError("the sandbox is on this machine, and has no other address", hint=_USAGE)
+    state = project / ".zuka"
+    met = (state / "known_hosts" / name).exists() or Boxes(state / "boxes").facts(name)
+    listed = [machine.name for machine in machines.listed(project)]
+    if not (reached or met or name in (machines.SANDBOX, *listed)):
+        hint = near(name, listed) if listed else _USAGE
+        raise RecipeError(f"no box '{name}' is known in this project", hint=hint)
 
 
 def share(project: Path) -> None:
