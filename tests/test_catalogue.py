@@ -29,7 +29,8 @@ class TestEveryRow:
 
     def test_has_known_keys(self, row: dict[str, Any]) -> None:
         """A mistyped key would say nothing."""
-        assert {"level", "en", "zh"} <= row.keys() <= {"level", "en", "zh", "match", "facts"}
+        patterns = {"match", "unless", "facts", "blank", "weak"}
+        assert {"level", "en", "zh"} <= row.keys() <= {"level", "en", "zh", *patterns}
         assert row["level"] in ("good", "warn", "bad")
         assert all(set(row[each]) <= {"means", "next"} for each in ("en", "zh"))
 
@@ -49,5 +50,5 @@ class TestEveryRow:
 
     def test_its_patterns_are_patterns(self, row: dict[str, Any]) -> None:
         """Patterns are searched for in a text of many lines."""
-        for pattern in [*row.get("match", []), *row.get("facts", [])]:
+        for pattern in [*row.get("match", []), *row.get("unless", []), *row.get("facts", [])]:
             re.compile(pattern, re.MULTILINE)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 from zuka.errors import HostError
-from zuka.finding import Finding, language, rows
+from zuka.finding import LANGUAGES, Finding, language, rows
 from zuka.shell import clean, clean_lines
 
-_MOST = 1_000_000
-"""Characters of a text that are read, its last ones."""
-_KINDS = ("ssh", "box", "log")
+_MOST, _WIDEST = 200_000, 2_000
+"""Characters of a text that are read, its last ones; a longer line is read in parts of that."""
+_KINDS = ("git", "install", "log", "hub", "ssh", "box", "editor")
 """The catalogue's kinds whose patterns are looked for, in this order."""
+_NUMBERS = ("line", "code", "remote", "length", "port", "card", "rank", "signal", "pid", "major")
 
 
 def diagnose(text: str) -> Finding:
     """Return what a pasted text is: nvidia-smi's or df's output, an error of ssh, a log."""
-    text = text[-_MOST:].replace("\r\n", "\n")
+    text = _bounded(text)
     if not text.strip():
         return Finding("paste", "nothing")
     for reader in _readers():
@@ -29,49 +32,99 @@ def diagnose(text: str) -> Finding:
     return Finding("paste", "unknown", {"lines": len(text.splitlines())})
 
 
+def _bounded(text: str) -> str:
+    """Return the end of a text in lines of bounded length: no pattern can be slow on it."""
+    lines = re.split(r"\r*\n|\r", text[-_MOST:])
+    parts = [
+        line[at : at + _WIDEST] for line in lines for at in range(0, max(len(line), 1), _WIDEST)
+    ]
+    return "\n".join(parts)
+
+
 def _readers() -> Iterator[Callable[[str], Finding | None]]:
     from zuka import disks, gpu
 
     yield gpu.diagnose
     yield lambda text: disks.diagnose(text) if disks.read(text) else None
     yield recognise
-    yield disks.diagnose
 
 
 def recognise(text: str) -> Finding | None:
-    """Return the first row of the catalogue that a text fits; the most causal ones stand first."""
-    lines = clean_lines(text)
-    for kind, verdict, patterns in _patterns():
-        found = next((match for pattern in patterns if (match := pattern.search(lines))), None)
-        if found:
-            return Finding(kind, verdict, _facts(kind, verdict, lines, found.groupdict()))
+    """
+    Return the most causal row of the catalogue that a text fits.
+
+    The rows that name one cause come first, then a disk without room, then the weak rows: what
+    follows from any cause, such as a connection that is cut.
+    """
+    from zuka import disks
+
+    lines = clean_lines(_bounded(text))
+    return _first(lines, weak=False) or disks.diagnose(lines) or _first(lines, weak=True)
+
+
+def _first(lines: str, *, weak: bool) -> Finding | None:
+    for row in _patterns():
+        if row.weak != weak:
+            continue
+        found = next((match for pattern in row.match if (match := pattern.search(lines))), None)
+        if found and not any(pattern.search(lines) for pattern in row.unless):
+            facts = _facts(row.kind, row.verdict, lines, found.groupdict())
+            return Finding(row.kind, row.verdict, facts)
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row's patterns: any of ``match``, and none of ``unless``."""
+
+    kind: str
+    verdict: str
+    match: tuple[re.Pattern[str], ...]
+    unless: tuple[re.Pattern[str], ...]
+    weak: bool
+
+
 @cache
-def _patterns() -> tuple[tuple[str, str, tuple[re.Pattern[str], ...]], ...]:
+def _patterns() -> tuple[_Row, ...]:
+    def compiled(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(each, re.MULTILINE) for each in patterns)
+
     return tuple(
-        (kind, verdict, tuple(re.compile(each, re.MULTILINE) for each in row.get("match", ())))
+        _Row(
+            kind,
+            verdict,
+            compiled(row.get("match", ())),
+            compiled(row.get("unless", ())),
+            bool(row.get("weak")),
+        )
         for kind in _KINDS
         for verdict, row in rows(kind).items()
     )
 
 
 def _facts(kind: str, verdict: str, text: str, told: dict[str, Any]) -> dict[str, Any]:
-    """Return what the patterns name; what a row speaks of and no pattern found is a blank word."""
-    facts: dict[str, Any] = {"machine": "NAME", **_BLANK.get(verdict, {})}
-    for pattern in rows(kind)[verdict].get("facts", ()):
+    """Return what the patterns name; what a row speaks of and no pattern found is its blank."""
+    row = rows(kind)[verdict]
+    facts: dict[str, Any] = {"machine": "NAME", **_asked_for(row), **row.get("blank", {})}
+    for pattern in row.get("facts", ()):
         found = re.search(pattern, text, re.MULTILINE)
         facts |= {
             key: value for key, value in (found.groupdict() if found else {}).items() if value
         }
     facts |= {key: value for key, value in told.items() if value}
-    for key in ("line", "code", "remote", "length"):
-        if re.fullmatch(r"\d{1,12}", str(facts.get(key, ""))):
+    for key in _NUMBERS:
+        if re.fullmatch(r"[0-9]{1,12}", str(facts.get(key, ""))):
             facts[key] = int(facts[key])
     if "text" in facts:
         facts["text"] = _unescaped(str(facts["text"]))
     return {**facts, **_shown(facts)}
+
+
+def _asked_for(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return a blank for each fact that a row's sentences name."""
+    sentences = [text for tongue in LANGUAGES for text in row[tongue].values()]
+    parts = [part for text in sentences for part in string.Formatter().parse(text)]
+    return {name: "?" for _, name, _, _ in parts if name and name != "machine"}
 
 
 def _unescaped(text: str) -> str:
@@ -83,21 +136,6 @@ def _unescaped(text: str) -> str:
         return text
 
 
-_BLANK: dict[str, dict[str, str]] = {
-    "host-key-changed": {"keys": "", "file": "~/.ssh/known_hosts"},
-    "config-placeholder": {"where": ""},
-    "config-wrong": {"file": "ssh_config", "line": "?", "what": "see above"},
-    "key-too-open": {"file": "KEY"},
-    "too-many-keys": {"agent": "see ssh-add -l"},
-    "forwarding-forbidden": {"what": "forwarding is off"},
-    "account-closed": {"what": "see above"},
-    "not-let-in": {"methods": "publickey"},
-    "name-unknown": {"host_shown": ""},
-    "shell-not-clean": {"decoded": ""},
-}
-"""What stands for a fact that a text does not tell."""
-
-
 def _shown(facts: dict[str, Any]) -> dict[str, str]:
     """Return the parts of a sentence that are there only when a fact is."""
     shown = {}
@@ -106,7 +144,7 @@ def _shown(facts: dict[str, Any]) -> dict[str, str]:
     for key, order in _ORDERS.items():
         word = decoded(facts[key], order) if key in facts else ""
         if word:
-            shown["decoded"] = f"; the number {facts[key]} is the text '{word}'"
+            shown["decoded"] = f" ({facts[key]} = '{word}')"
     if facts.get("file") and "line" in facts and "where" in facts:
         shown["where"] = f" ({facts['file']}, {facts['line']})"
     return shown
@@ -135,6 +173,12 @@ def explain(stderr: str, machine: str, keys: str = "") -> HostError:
     means = found.means(language()).rstrip(".。")
     text = f"{machine}: {means[0].lower() if means[1:2].islower() else means[0]}{means[1:]}"
     return HostError(f"{text} (ssh: {last})", hint=found.next(language()))
+
+
+def hint(said: str) -> str:
+    """Return the next step that a failed command's words ask for; empty when nobody knows one."""
+    found = recognise(said)
+    return found.next(language()) if found else ""
 
 
 def runs_nothing(out: bytes, machine: str) -> HostError:
