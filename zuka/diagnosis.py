@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+from zuka import memory
 from zuka.errors import HostError
 from zuka.finding import LANGUAGES, Finding, language, rows
 from zuka.shell import clean, clean_lines
@@ -68,8 +69,7 @@ def _first(lines: str, *, weak: bool) -> Finding | None:
             continue
         found = next((match for pattern in row.match if (match := pattern.search(lines))), None)
         if found and not any(pattern.search(lines) for pattern in row.unless):
-            facts = _facts(row.kind, row.verdict, lines, found.groupdict())
-            return Finding(row.kind, row.verdict, facts)
+            return _refined(Finding(row.kind, row.verdict, _facts(row, lines, found.groupdict())))
     return None
 
 
@@ -102,9 +102,9 @@ def _patterns() -> tuple[_Row, ...]:
     )
 
 
-def _facts(kind: str, verdict: str, text: str, told: dict[str, Any]) -> dict[str, Any]:
+def _facts(of: _Row, text: str, told: dict[str, Any]) -> dict[str, Any]:
     """Return what the patterns name; what a row speaks of and no pattern found is its blank."""
-    row = rows(kind)[verdict]
+    row = rows(of.kind)[of.verdict]
     facts: dict[str, Any] = {"machine": "NAME", **_asked_for(row), **row.get("blank", {})}
     for pattern in row.get("facts", ()):
         found = re.search(pattern, text, re.MULTILINE)
@@ -118,6 +118,18 @@ def _facts(kind: str, verdict: str, text: str, told: dict[str, Any]) -> dict[str
     if "text" in facts:
         facts["text"] = _unescaped(str(facts["text"]))
     return {**facts, **_shown(facts)}
+
+
+def _refined(found: Finding) -> Finding:
+    """Return a finding that the numbers of its text make more exact."""
+    if found.verdict == "cuda-out-of-memory":
+        verdict, more = memory.refined(found.facts)
+        return Finding(found.kind, verdict or found.verdict, {**found.facts, **more})
+    if str(found.facts.get("found", "")).isdigit():  # 9000 is CUDA 9.0, 12040 is 12.4
+        number = int(found.facts["found"])
+        cuda = f"{number // 1000}.{number % 1000 // 10}"
+        return Finding(found.kind, found.verdict, {**found.facts, "cuda": cuda})
+    return found
 
 
 def _asked_for(row: Mapping[str, Any]) -> dict[str, str]:
