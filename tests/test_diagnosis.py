@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from zuka import sshconfig
-from zuka.diagnosis import decoded, diagnose, explain
+from zuka.diagnosis import decoded, diagnose, explain, hint
 from zuka.errors import HostError
 from zuka.finding import LANGUAGES
 from zuka.machines import Machine
@@ -165,7 +167,7 @@ OTHERS = [
     ("Failed to connect to bus: No such file or directory", "no-systemd"),
     ("bash: tmux: \u672a\u627e\u5230\u547d\u4ee4", "tmux-missing"),
     ("duplicate session: train", "tmux-twice"),
-    ("bash: rsync: command not found", "command-missing"),
+    ("bash: rsync: command not found", "rsync-missing"),
     ("fish: Unknown command: nvcc", "command-missing"),
     ("bash: warning: setlocale: LC_ALL: cannot change locale (zh_CN.UTF-8)", "locale-noise"),
     ("/usr/bin/rm: Argument list too long", "arguments-too-long"),
@@ -200,6 +202,80 @@ def test_other_words(text: str, verdict: str) -> None:
     for language in LANGUAGES:
         assert got.means(language)
         assert "{" not in got.means(language) + got.next(language)
+
+
+FOLDER = ROOT / "tests" / "diagnosis"
+WORDINGS = [
+    pytest.param(text, *name.split("/"), id=f"{name}:{text[:40]}")
+    for name, texts in yaml.safe_load((FOLDER / "wordings.yaml").read_text("utf-8")).items()
+    for text in texts
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "verdict"), WORDINGS)
+def test_a_wording(text: str, kind: str, verdict: str) -> None:
+    """The cause is told, whatever stands around it and follows from it."""
+    for shown in (text, f"$ run\n\x1b[31m{text}\x1b[0m\n", f"ordinary\r\n{text}\r\n"):
+        got = diagnose(shown)
+
+        assert (kind, verdict) == (got.kind, got.verdict)
+        assert "{" not in got.means("zh") + got.next("zh")
+
+
+@pytest.mark.parametrize("text", yaml.safe_load((FOLDER / "harmless.yaml").read_text("utf-8")))
+def test_a_text_in_which_nothing_is_wrong(text: str) -> None:
+    """No false alarm: the honest answer is that nothing is known of it."""
+    assert "unknown" == diagnose(text).verdict
+
+
+FACTS = [
+    ("ssh: connect to host a.example port 2201: Connection refused", "host", "a.example"),
+    ("ssh: connect to host a.example port 2201: Connection timed out", "port", 2201),
+    (
+        "ERROR: No matching distribution found for torch==1.7.1+cu110",
+        "package",
+        "torch==1.7.1+cu110",
+    ),
+    ("CUDA out of memory. Tried to allocate 2.00 GiB (GPU 1; 7 GiB", "asked", "2.00 GiB"),
+    ("The NVIDIA driver on your system is too old (found version 11040).", "cuda", "11.4"),
+    ("ImportError: libGL.so.1: cannot open shared object file", "library", "libGL.so.1"),
+    ("PermissionError: [Errno 13] Permission denied: '/data/x'", "path", "/data/x"),
+    ("rsync error: error in file IO (code 11) at main.c(675)", "code", 11),
+    ("EnvironmentNameNotFound: Could not find conda environment: llm", "name", "llm"),
+]
+
+
+@pytest.mark.parametrize(("text", "key", "value"), FACTS)
+def test_what_a_text_names(text: str, key: str, value: object) -> None:
+    """Facts are plain data."""
+    assert value == diagnose(text).facts[key]
+
+
+SLOW = ["a", "ab c\n", "sudo: ", "Traceback (most recent call last)\n", "Host *\n  User a\n", "\0"]
+
+
+@pytest.mark.parametrize("text", SLOW)
+def test_a_large_text_is_an_answer_in_bounded_time(text: str) -> None:
+    """No pattern is slow, however long a line or a text is."""
+    began = time.monotonic()
+
+    assert diagnose(text * (50_000_000 // len(text)))
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "gb18030", "utf-8-sig"])
+def test_what_windows_writes(tmp_path: Path, encoding: str) -> None:
+    """PowerShell redirects in UTF-16, an old console in the code page of its country."""
+    file = tmp_path / "said.txt"
+    file.write_bytes("ssh: connect to host a port 22: 拒绝连接\r\n".encode(encoding))
+
+    assert "ssh: refused" in said(str(file)).stdout
+
+
+def test_a_failed_command_has_its_next_step() -> None:
+    """The same rows serve what a stage prints when it fails."""
+    assert "safe.directory" in hint("fatal: detected dubious ownership in repository at '/x'")
+    assert "" == hint("all is well")
 
 
 @given(text=st.text(max_size=300))

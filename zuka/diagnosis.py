@@ -14,7 +14,7 @@ from zuka.errors import HostError
 from zuka.finding import LANGUAGES, Finding, language, rows
 from zuka.shell import clean, clean_lines
 
-_MOST, _WIDEST = 200_000, 2_000
+_MOST, _WIDEST = 200_000, 1_000
 """Characters of a text that are read, its last ones; a longer line is read in parts of that."""
 _KINDS = ("git", "install", "log", "hub", "ssh", "box", "editor")
 """The catalogue's kinds whose patterns are looked for, in this order."""

@@ -279,7 +279,8 @@ def _raise_for(step: Run, reply: Reply | None) -> None:
     if reply.code:
         tail = "\n".join(map(shell.clean, reply.out.strip().splitlines()[-_TAIL:]))
         shown = str(step) if len(str(step)) < 500 else f"{str(step)[:500]}…"  # noqa: PLR2004
-        raise StageError(f"'{shell.clean(shown)}' exited with {reply.code}\n{tail}".rstrip())
+        text = f"'{shell.clean(shown)}' exited with {reply.code}\n{tail}".rstrip()
+        raise StageError(text, hint=diagnosis.hint(tail))
 
 
 def _notes(reply: Reply | None) -> list[str]:
