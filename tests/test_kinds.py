@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from zuka import kinds, testing
 from zuka.errors import RecipeError
-from zuka.stage import Product, Stage
+from zuka.stage import Product, Site, Stage
+from zuka.trees import Reader
 
 ROOT = Path(__file__).parent.parent
 NOTES = {"$schema", "$id", "title", "description", "default", "examples", "x-says", "x-leave"}
@@ -130,3 +131,18 @@ def test_requirements_that_point_elsewhere(tmp_path: Path, line: str) -> None:
     case = {"files": {"requirements.txt": f"numpy\n{line}\n"}, "replies": [{}, {}]}
     with pytest.raises(RecipeError, match=r"requirements.txt:2: .*points at other local files"):
         testing.replay(kinds.find("env", ROOT), case, tmp_path)
+
+
+@pytest.mark.parametrize("own", ["command", "profile"])
+def test_a_labs_machine_is_not_ours_to_switch_off(tmp_path: Path, own: str) -> None:
+    """Before anything is sent; whoever gives a command of their own means it."""
+    kind, reader = kinds.find("poweroff", ROOT), Reader(tmp_path, tmp_path / "cache.json")
+    site = Site(tmp_path, "train", "poweroff", reader, testing.Access(platform="lab"))
+    with pytest.raises(RecipeError, match="a lab's machine") as caught:
+        kind.make({}).inputs(site)
+    assert "leave poweroff out" in caught.value.hint
+    if own == "profile":
+        meant = testing.Access(platform="lab", profile={"power_off": "bye"})
+        site = Site(tmp_path, "train", "poweroff", reader, meant)
+    command = "bye" if own == "command" else ""
+    assert {"command": command} == kind.make({"command": command}).inputs(site)

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -201,6 +201,7 @@ class Connection:
         if (
             said
             and key
+            and not _is_of_a_hop(said)
             and login.admit(["ssh", *self._base()], self._target(), key, said, self._say)
         ):
             said = self._log_in()
@@ -220,28 +221,20 @@ class Connection:
     def _log_in(self) -> str:
         """Open the master; return what ssh said when it could not."""
         argv = ["ssh", "-fN", "-M", *self._options("ControlPersist=120"), self._target()]
-        with tempfile.TemporaryFile() as errors:
-            # All its ends are files: a master keeps what it was given for as long as it lives.
-            nothing = subprocess.DEVNULL
-            try:
-                code = subprocess.run(
-                    argv,
-                    stdin=nothing,
-                    stdout=nothing,
-                    stderr=errors,
-                    timeout=_LOGIN_TAKES,
-                    check=False,
-                    start_new_session=True,  # without a terminal, no jump host can ask anything
-                ).returncode
-            except subprocess.TimeoutExpired:
-                return "timed out"
-            except FileNotFoundError:
-                raise HostError(
-                    "'ssh' is not installed here", hint="apt install openssh-client, or the like"
-                ) from None
-            errors.seek(0)
-            said = shell.clean_lines(errors.read().decode(errors="replace"))
-        return (said or "no answer") if code and not self.socket.exists() else ""
+        code, said = _ssh(argv)
+        if not code or self.socket.exists():
+            return ""
+        if "exchange_identification" in said and self._is_behind_another():
+            # A master sends its way's own words to nowhere (OpenSSH, ssh_proxy_connect).
+            alone = _spelled("ControlPath=none", "ControlMaster=no", "ControlPersist=no")
+            said = _ssh(["ssh", "-n", *alone, *self._options(), self._target(), "exit"])[1] or said
+        return said or "no answer"
+
+    def _is_behind_another(self) -> bool:
+        """Tell whether the box is reached through a host, or by a command of the user's."""
+        from zuka import sshconfig
+
+        return bool(self.machine.jump) or sshconfig.is_through(sshconfig.effective(self.machine))
 
     def _refused(self, said: str) -> HostError:
         """Return the error that says why nobody was let in."""
@@ -249,7 +242,7 @@ class Connection:
         if "HOST IDENTIFICATION HAS CHANGED" in said:
             return StrangerError(error.args[0], hint=error.hint)
         key = self.machine.key
-        if not key or "Permission denied" not in said:
+        if not key or "Permission denied" not in said or _is_of_a_hop(said):
             return error
         wrong, hint = login.why_refused(key)
         if wrong:
@@ -308,6 +301,31 @@ class Connection:
         return next((word for word in done.stdout.split() if word.startswith("SHA256:")), "")
 
 
+def _ssh(argv: Sequence[str]) -> tuple[int, str]:
+    """Run ssh to its end; return its code and its words, made harmless; raise HostError."""
+    nothing = subprocess.DEVNULL
+    with tempfile.TemporaryFile() as errors:
+        # All its ends are files: a master keeps what it was given for as long as it lives.
+        try:
+            code = subprocess.run(
+                argv,
+                stdin=nothing,
+                stdout=nothing,
+                stderr=errors,
+                timeout=_LOGIN_TAKES,
+                check=False,
+                start_new_session=True,  # without a terminal, no jump host can ask anything
+            ).returncode
+        except subprocess.TimeoutExpired:
+            return 255, "timed out"
+        except FileNotFoundError:
+            raise HostError(
+                "'ssh' is not installed here", hint="apt install openssh-client, or the like"
+            ) from None
+        errors.seek(0)
+        return code, shell.clean_lines(errors.read().decode(errors="replace"))
+
+
 @contextlib.contextmanager
 def as_file(text: bytes) -> Iterator[IO[bytes]]:
     """Give a script as a file: a client can be killed without leaving anybody at a pipe."""
@@ -326,7 +344,7 @@ def _through(jump: str, known_hosts: Path) -> str:
     settings = (
         "BatchMode=yes",
         "ConnectTimeout=10",
-        f"UserKnownHostsFile={_word(known_hosts.with_suffix('.jump'))}",
+        f"UserKnownHostsFile={_word(known_hosts.with_name(f'{known_hosts.name}.jump'))}",
         "StrictHostKeyChecking=accept-new",
         "ControlMaster=no",
         "ControlPath=none",
@@ -340,6 +358,12 @@ def _through(jump: str, known_hosts: Path) -> str:
         words = shlex.join(["ssh", *_spelled(*settings), *before]).replace("%", "%%")
         command = f"{words} -W '[%h]:%p' {shlex.quote(f'ssh://{host}')}"
     return command
+
+
+def _is_of_a_hop(said: str) -> bool:
+    """Tell whether a host on the way refused us: the box itself never said a word to ssh."""
+    found = diagnosis.recognise(said)
+    return found is not None and found.verdict == "jump-refused"
 
 
 def _word(path: Path) -> str:

@@ -46,7 +46,7 @@ def _outside(machine: Machine) -> Iterator[Walked]:
     yield Walked("ssh_config", "good", sshconfig.way(settings))
     for text, hint in sshconfig.doubts(settings):
         yield Walked("ssh_config", "warn", text, hint)
-    if machine.jump or settings.get("proxycommand") or settings.get("proxyjump", "none") != "none":
+    if machine.jump or sshconfig.is_through(settings):
         return  # what lies behind another host cannot be seen from here
     host, port = settings["hostname"], int(settings["port"])
     addresses = _named("name", _resolved, host, port)

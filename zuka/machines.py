@@ -61,11 +61,17 @@ def resolve(value: Any, project: Path) -> Machine:
         if SANDBOX in value.data:
             inside = value.data[SANDBOX].data or {}
             return Machine(SANDBOX, sandbox=True, bin=_path(inside.get("bin"), project))
-        return _reached(str(value.data["address"].data), value, project)
+        return _reached(_name(value.plain()), value, project)
     listed = _listed(project)
     if value.data in listed:
         return _reached(value.data, listed[value.data], project)
     return Machine(str(value.data))
+
+
+def _name(box: Mapping[str, Any]) -> str:
+    """Return what a box without a name is called: two rentals may stand at one address."""
+    address, port = box["address"], box.get("port", 22)
+    return str(address) if port == 22 else f"{address}:{port}"  # noqa: PLR2004 - ssh's own
 
 
 def listed(project: Path) -> list[Machine]:

@@ -49,6 +49,11 @@ def effective(machine: Machine, config: Path | None = None) -> dict[str, str]:
     return found
 
 
+def is_through(settings: Mapping[str, str]) -> bool:
+    """Tell whether a box is reached through another host, or by a command of the user's."""
+    return any(settings.get(key, "none") != "none" for key in ("proxyjump", "proxycommand"))
+
+
 def way(settings: Mapping[str, str]) -> str:
     """Return how a box is reached in one line: user@host:port, and what lies between."""
     host = settings.get("hostname", "")
@@ -68,4 +73,7 @@ def doubts(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield text, "write IdentityFile again, in quotes, with /"
     if settings.get("stricthostkeychecking") in ("no", "false", "off"):
         text = "your ssh_config lets this host be anybody (StrictHostKeyChecking no)"
+        yield text, "zuka pins its key all the same; for ssh itself, take the line out"
+    if settings.get("userknownhostsfile", "").split() == ["/dev/null"]:
+        text = "your ssh_config remembers no host key (UserKnownHostsFile /dev/null)"
         yield text, "zuka pins its key all the same; for ssh itself, take the line out"

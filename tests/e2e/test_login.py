@@ -17,10 +17,12 @@ import pytest
 
 from tests.boxes import SshdBox
 from tests.conftest import make_box
+from tests.e2e.test_host import Notes
 from zuka import login
 from zuka.errors import HostError
 from zuka.host import SshHost
 from zuka.machines import Machine, own_key
+from zuka.onbox import authorize
 
 pytestmark = pytest.mark.e2e
 
@@ -55,7 +57,8 @@ def reach(box: SshdBox, folder: Path, key: Path, **facts: str) -> tuple[SshHost,
     """Return a door to the box, and what it tells."""
     said: list[str] = []
     facts = {"address": box.address, "user": os.environ.get("USER", "root"), **facts}
-    machine = Machine("mygpu", port=box.port, key=key, **facts)  # type: ignore[arg-type]
+    name = facts.pop("name", "mygpu")
+    machine = Machine(name, port=box.port, key=key, **facts)  # type: ignore[arg-type]
     return SshHost(machine, folder / ".zuka", folder, say=said.append), said
 
 
@@ -191,10 +194,10 @@ def test_a_jump_host_is_passed(
     try:
         user = os.environ.get("USER", "root")
         jump = ",".join(f"{user}@127.0.0.1:{bastion.port}" for bastion in bastions)
-        host, said = reach(sshd, folder, sshd.root / "client_key", jump=jump)
+        host, said = reach(sshd, folder, sshd.root / "client_key", jump=jump, name="box.7")
         host.look([])
         host.forget_master()
-        pinned = (folder / ".zuka" / "known_hosts" / "mygpu.jump").read_text()
+        pinned = (folder / ".zuka" / "known_hosts" / "box.7.jump").read_text()
 
         assert hops == pinned.count("ssh-ed25519")
         assert "first contact" in said[0]
@@ -202,6 +205,36 @@ def test_a_jump_host_is_passed(
         for bastion in bastions:
             bastion.close()
     assert agent
+
+
+def test_a_jump_host_that_refuses_is_named(sshd: SshdBox, tmp_path: Path, folder: Path) -> None:
+    """It is the host on the way that has to be mended, so the box's console is no next step."""
+    bastion = SshdBox(tmp_path / "bastion")
+    (bastion.root / "authorized_keys").write_text("")
+    bastion.start()
+    try:
+        jump = f"{os.environ.get('USER', 'root')}@127.0.0.1:{bastion.port}"
+        host, _ = reach(sshd, folder, sshd.root / "client_key", jump=jump)
+        with pytest.raises(HostError, match="host on the way") as caught:
+            host.look([])
+    finally:
+        bastion.close()
+
+    assert "127.0.0.1" in str(caught.value)
+    assert "ssh-copy-id" in caught.value.hint
+
+
+def test_a_line_that_is_no_key_is_told(sshd: SshdBox, folder: Path) -> None:
+    """It is left alone, and the user is told which one it is."""
+    (sshd.home / ".ssh").mkdir(mode=0o700, exist_ok=True)
+    (sshd.home / ".ssh" / "authorized_keys").write_text("SHA256:\x1b[31mxyz\n")
+    host, _ = reach(sshd, folder, sshd.root / "client_key")
+    notes = Notes()
+    host.look([])
+    host.do(authorize("ssh-ed25519 AAAAnew"), notes)
+    host.forget_master()
+
+    assert ["line 1 of ~/.ssh/authorized_keys is no key; it is left alone"] == notes.notes
 
 
 def test_a_way_of_no_use_is_refused_before_a_packet(
@@ -262,6 +295,7 @@ import sys
 from pathlib import Path
 from zuka.host import SshHost
 from zuka.machines import Machine, own_key
+from zuka.onbox import authorize
 from zuka import login
 machine = Machine("mygpu", "127.0.0.1", int(sys.argv[1]), "root", own_key())
 host = SshHost(machine, Path(".zuka"), Path("."), say=print)
