@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from zuka.finding import LEVELS, MARKS, Finding, Language, language
+from zuka.finding import MARKS, Finding, Language, language, worst_first
 from zuka.onbox import script
 from zuka.shell import clean
 from zuka.steps import Run
@@ -185,8 +185,7 @@ def findings(found: Checkup, order: Mapping[str, Any]) -> list[Finding]:
     ``memory``, ``shm``, ``python``, ``platform``, ``profile``; what was not ordered cannot be
     missing.
     """
-    told = [*_all(found, order)]
-    return sorted(told, key=lambda each: LEVELS.index(each.level))
+    return worst_first(_all(found, order))
 
 
 def _all(found: Checkup, order: Mapping[str, Any]) -> Iterator[Finding]:

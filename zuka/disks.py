@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from zuka.finding import LEVELS, Finding, rows
+from zuka.finding import Finding, rows, worst_first
 from zuka.mounts import Mount, amount, bytes_of, read
 from zuka.shell import clean
 
@@ -124,8 +124,7 @@ def findings(
         found += [Finding("disk", each, facts) for each in shown]
     memory = [mount for mount in mounts if mount.at == "/dev/shm" and _is_full(mount)]  # noqa: S108
     found += [Finding("disk", "shared-memory-full", _facts(each, data, {})) for each in memory]
-    ranks = list(rows("disk"))
-    return sorted(found, key=lambda each: (LEVELS.index(each.level), ranks.index(each.verdict)))
+    return worst_first(found)
 
 
 def diagnose(text: str) -> Finding | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -60,6 +60,20 @@ class Finding:
     def _filled(self, part: str, language: Language) -> str:
         text: str = rows(self.kind)[self.verdict][language].get(part, "")
         return text.format_map({key: clean(str(value)) for key, value in self.facts.items()})
+
+
+def worst_first(found: Iterable[Finding]) -> list[Finding]:
+    """Return findings by level; of one level by kind, as they came, in the catalogue's order."""
+    found = [*found]
+    kinds = [each.kind for each in found]
+    return sorted(
+        found,
+        key=lambda each: (
+            LEVELS.index(each.level),
+            kinds.index(each.kind),
+            list(rows(each.kind)).index(each.verdict),
+        ),
+    )
 
 
 @cache

@@ -9,8 +9,9 @@ from functools import cache
 from zuka.finding import Finding, rows
 from zuka.gpu.cards import highest_cuda, model
 from zuka.gpu.findings import findings
-from zuka.gpu.lists import read_csv, read_list, read_query
-from zuka.gpu.smi import Card, Cards, Part, Process, Slice, indented, lines_of, merged
+from zuka.gpu.lists import read_csv, read_list
+from zuka.gpu.query import read_query
+from zuka.gpu.smi import Card, Cards, Part, Process, Slice, lines_of, merged
 from zuka.gpu.table import read_table
 
 __all__ = [
@@ -43,13 +44,15 @@ _CODES = {
     127: "no-command",
     137: "hung",
 }
-_BESIDE = ("card-lost", "card-damaged")
+_BESIDE = ("card-lost", "fabric-down", "memory-faults", "program-fault", "card-damaged")
 """Troubles that nvidia-smi tells of beside the cards that answer."""
 _DRIVER = re.compile(
     r"\b(?:driver|kmd)[ _]version\s{0,40}[:\uff1a]\s{0,20}([0-9]{2,4}(?:\.[0-9]{1,4}){1,3})",
     re.IGNORECASE,
 )
-_CUDA = re.compile(r"\bCUDA (?:UMD )?Version\s{0,40}[:\uff1a]\s{0,20}(\S{1,20})", re.IGNORECASE)
+_CUDA = re.compile(
+    r"\bCUDA (?:UMD )?Version\s{0,40}[:\uff1a]\s{0,20}(Not Found|\S{1,20})", re.IGNORECASE
+)
 _IS_CUDA = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}")
 _VERSIONS = re.compile(r"(?:NVIDIA-SMI|DRIVER|KMD) version\s{0,40}: [0-9]", re.IGNORECASE)
 _LOG = re.compile(r"Traceback \(most recent|\bepoch\b|\bloss\b|\bit/s\b|\bstep \d", re.IGNORECASE)
@@ -70,7 +73,7 @@ def read(text: str, code: int = 0) -> Cards:
             read_table(lines),
             read_csv(lines),
             read_list(lines),
-            read_query(indented(text)),
+            read_query(text),
         )
         if part
     ]
@@ -110,6 +113,7 @@ def _versions(lines: Sequence[str], parts: Sequence[Part]) -> tuple[str, str, st
         return "", "", ""
     driver = next((found[1] for line in lines if (found := _DRIVER.search(line))), "")
     said = [found[1] for line in lines if (found := _CUDA.search(line))]
+    said += [part.cuda for part in parts if part.cuda]
     cuda = next((each for each in said if _IS_CUDA.fullmatch(each)), "")
     strange = next((each for each in said if not each.startswith("Deprecated")), "")
     column = next((part.driver for part in parts if part.driver), "")
@@ -142,7 +146,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 def _is_about(text: str, cards: Cards) -> bool:
     """Return whether a text is nvidia-smi's, and not a log with some of it inside."""
     lines = [line.strip() for line in lines_of(text) if line.strip()]
-    if cards.form in ("query", "version"):
+    if cards.form in ("query", "version") or cards.trouble == "not-nvidia":
         return True
     if cards.form == "":
         return len(lines) <= _SHORT and not any(map(_LOG.search, lines))

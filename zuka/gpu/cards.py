@@ -19,10 +19,11 @@ with 24 GB reports 22,731 MiB, an L40S sold with 48 GB 46,068 MiB. More toleranc
 _MOST = 1.03
 _MAKER = ("nvidia", "geforce", "tesla", "quadro", "corporation")
 _FORM = (
-    *("pcie", "sxm", "sxm2", "sxm3", "sxm4", "sxm5", "hbm2", "hbm2e", "hbm3", "hbm3e", "nvl"),
-    *("nvlink", "hgx", "dgx", "lhr", "gpu", "generation", "blackwell", "workstation", "server"),
-    *("edition", "with", "design", "pascal"),
+    *("pcie", "sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6", "hbm2", "hbm2e", "hbm3", "hbm3e"),
+    *("nvl", "nvlink", "hgx", "dgx", "lhr", "gpu", "generation", "blackwell", "workstation"),
+    *("server", "edition", "with", "design", "pascal", "active", "nvgpu", "dc", "ac"),
 )
+_SHARE = re.compile(r"(.{1,60}?)-(?:([1-7])-)?([0-9]{1,3})[QCBA](?:ME|[0-9])?", re.IGNORECASE)
 _FAMILY = ("rtx", "gtx", "gt", "titan", "grid")
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d{1,4}) ?g(?:i?b)?(?![a-z0-9])")
 
@@ -76,6 +77,12 @@ def candidates(name: str, memory: int | None = None) -> tuple[Model, ...]:
     if size and is_cut(name):
         found = [each for each in found if any(fits(size, sold) for sold in each.memory)]
     return tuple(_sized(each, size) for each in found)
+
+
+def share_of(name: str) -> int | None:
+    """Return the MiB of a vGPU, as its profile says: GRID V100D-8Q; None for a whole card."""
+    found = _SHARE.fullmatch(name.strip())
+    return (int(found[3]) * 1024 or 512) if found else None
 
 
 def is_cut(name: str) -> bool:
@@ -175,7 +182,20 @@ def _aliases() -> dict[str, Model]:
 
 def _exact(name: str) -> Model | None:
     key = "".join(words(name))
-    return _models().get(key) or _aliases().get(key)
+    found = _models().get(key) or _aliases().get(key)
+    share = None if found else _SHARE.fullmatch(name.strip())
+    return _of_profile(share[1]) if share else found
+
+
+def _of_profile(name: str) -> Model | None:
+    """Return the model in a vGPU's profile; letters after it tell its form: V100DX is a V100."""
+    key = "".join(word for word in words(name) if word != "grid")
+    while key:
+        found = _models().get(key) or _aliases().get(key)
+        if found or key[-1].isdigit():
+            return found
+        key = key[:-1]
+    return None
 
 
 def _bare(parts: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Read nvidia-smi's other outputs: ``--query-gpu`` as CSV, ``-L``, ``-q``."""
+"""Read nvidia-smi's lists: ``--query-gpu`` as CSV, and ``-L``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 from zuka.gpu.cards import candidates
 from zuka.gpu.smi import Card, Part, Slice, bare_name, number
@@ -35,16 +34,10 @@ _OTHER = ("pid", "retired_pages", "max_memory", "remapped_rows")
 _BUS = re.compile(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]")
 _CAPABILITY = re.compile(r"(?:[3-9]|1[0-9])\.[0-9]")
 _DRIVER = re.compile(r"[3-9][0-9]{2}\.[0-9]{2,3}(\.[0-9]{2})?")
-_SIZES = {
-    "FB Memory Usage/Total": "memory",
-    "FB Memory Usage/Used": "used",
-    "Utilization/Gpu": "utilisation",
-    "Utilization/GPU": "utilisation",
-}
-_TEXTS = {"Product Name": "name", "GPU UUID": "uuid"}
-_RESETS = ("GPU Reset Status/Reset Required", "GPU Recovery Action")
 _LEAST_MEMORY = 900
 """MiB; a smaller number beside a name is no size of a card."""
+_TRIFLE = 500
+"""Of a card in use more than such a part stays free; of an idle one less may be used."""
 _EMPTY = 0.97
 """A number so near the total is as likely what is free as what is used."""
 
@@ -131,6 +124,7 @@ def _by_header(row: dict[str, str], place: int) -> Card:
     total, used = number(row.get("memory.total", "")), number(row.get("memory.used", ""))
     free = number(row.get("memory.free", ""))
     index = number(row.get("index", ""))
+    errors = number(row.get("ecc.errors.uncorrected.volatile.total", ""))
     if used is None and total is not None and free is not None:
         used = max(total - free, 0)
     return Card(
@@ -142,6 +136,7 @@ def _by_header(row: dict[str, str], place: int) -> Card:
         uuid=row.get("uuid", row.get("gpu_uuid", "")),
         mig=row.get("mig.mode.current", "") == "Enabled",
         dead=any(_LOST.search(row.get(each, "")) for each in _WATCHED),
+        faults=(f"uncorrectable ECC errors: {errors}",) if errors else (),
         capability=row["compute_cap"]
         if re.fullmatch(r"\d+\.\d", row.get("compute_cap", ""))
         else "",
@@ -217,44 +212,14 @@ def _sizes(fields: Sequence[str]) -> tuple[int | None, int | None]:
     at = sizes.index(total)
     for first, second in pairwise(sizes):
         if total * 0.9 <= first + second <= total * 1.01 and total not in (first, second):
-            return first, total
+            return _used(first, second, total), total
     near = sizes[max(at - 1, 0) : at] + sizes[at + 1 : at + 2]
     used = max(near, default=None)
     return (None if used is None or used > total * _EMPTY else used), total
 
 
-def read_query(lines: Sequence[str]) -> Part | None:
-    """Return what ``nvidia-smi -q`` says; the lines come with the blanks before them."""
-    if not any("NVSMI LOG" in line for line in lines):
-        return None
-    cards: list[Card] = []
-    path: list[tuple[int, str]] = []
-    for line in lines:
-        if re.match(r"GPU [0-9A-Fa-f]{4,8}:", line):
-            cards.append(Card(len(cards)))
-            path = []
-            continue
-        depth = len(line) - len(line.lstrip())
-        path = [each for each in path if each[0] < depth]
-        key, colon, value = (part.strip() for part in line.partition(" : "))
-        if not colon:
-            path.append((depth, line.strip()))
-        elif cards:
-            cards[-1] = _told(cards[-1], "/".join([*(name for _, name in path), key]), value)
-    return Part("query", tuple(cards))
-
-
-def _told(card: Card, key: str, value: str) -> Card:
-    """Return the card with one more fact of ``-q``."""
-    told: dict[str, Any] = {}
-    if key in _SIZES:
-        told = {_SIZES[key]: number(value)}
-    if key in _TEXTS:
-        told = {_TEXTS[key]: bare_name(value)}
-    if told:
-        return replace(card, **told)
-    if key == "MIG Mode/Current":
-        return replace(card, mig=value == "Enabled")
-    if key in _RESETS and value in ("Yes", "Reset", "Reboot", "Node Reboot", "GPU Reset"):
-        return replace(card, dead=True)
-    return card
+def _used(first: int, second: int, total: int) -> int | None:
+    """Return which of two that make up the total is used: the first, but a trifle is never free."""
+    if min(first, second) * _TRIFLE < total:
+        return min(first, second)
+    return first if max(first, second) < total * _EMPTY else None

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from zuka.gpu.cards import LEAST, is_cut, is_named, may_be_named, model, size_in
-from zuka.gpu.smi import Card, Cards, devices, pools
+from zuka.gpu.cards import LEAST, is_cut, is_named, may_be_named, model, share_of, size_in
+from zuka.gpu.smi import Card, Cards, bare_name, devices, pools
 
 _LEAST_SLICE = 0.88
 """A slice is named in round decimal sizes: 1g.18gb of an H200 has 16,384 MiB."""
@@ -45,6 +45,8 @@ def _named(cards: Cards, order: Mapping[str, Any]) -> Verdicts:
 
 
 def _is(card: Card, wanted: str) -> bool:
+    if card.name.lower() == bare_name(wanted).lower():
+        return True
     size = size_in(wanted)
     if size and card.memory and card.memory < size * LEAST:
         return False
@@ -96,7 +98,9 @@ def _sized(cards: Cards, order: Mapping[str, Any]) -> Verdicts:
 
 
 def _only_size(card: Card) -> int | None:
-    """Return the size of a card that is sold with one size only."""
+    """Return the size of a card that is sold with one size only, or of a vGPU's profile."""
+    if share := share_of(card.name):
+        return share
     known = model(card.name)
     return known.memory[0] if known and len(known.memory) == 1 and not card.mig else None
 

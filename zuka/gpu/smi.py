@@ -11,7 +11,7 @@ from zuka.shell import clean
 
 Form = Literal["table", "csv", "list", "query", "version", "panel", ""]
 
-_MOST = 1_000_000
+MOST = 1_000_000
 """Characters of one text that are read."""
 _WIDTH = 1_000
 _SURROUND = re.compile(
@@ -60,6 +60,10 @@ class Card:
     slices: tuple[Slice, ...] = ()
     dead: bool = False
     capability: str = ""
+    faults: tuple[str, ...] = ()
+    """What is wrong with its memory, as it says itself."""
+    fabric: str = ""
+    """The state of its link to the others (NVSwitch), where that is not up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +95,19 @@ class Part(NamedTuple):
     driver: str = ""
     processes: Literal["none", "hidden"] | tuple[Process, ...] | None = None
     no_slices: bool = False
+    cuda: str = ""
 
 
 def lines_of(text: str) -> list[str]:
     """Return the text's lines without escapes, quotes and times before them; none is long."""
-    text = re.sub("[\ufeff\u200b-\u200f\u2060]", "", text[:_MOST])
+    text = re.sub("[\ufeff\u200b-\u200f\u2060]", "", text[:MOST])
     found = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return [_SURROUND.sub("", clean(line[:_WIDTH])).rstrip() for line in found]
 
 
 def indented(text: str) -> list[str]:
     """Return the text's lines with the blanks before them."""
-    found = text[:_MOST].replace("\r", "").split("\n")
+    found = text[:MOST].replace("\r", "").split("\n")
     return [clean(line[:_WIDTH]).rstrip() for line in found]
 
 
@@ -142,6 +147,8 @@ def _joined(one: Card, other: Card) -> Card:
         slices=_slices(one.slices, other.slices),
         dead=one.dead or other.dead,
         capability=one.capability or other.capability,
+        faults=one.faults or other.faults,
+        fabric=one.fabric or other.fabric,
     )
 
 

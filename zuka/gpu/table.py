@@ -16,6 +16,7 @@ _CARD = re.compile(
     r"(?:[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]\b|N/A|ERR!)"
 )
 _MEMORY = re.compile(r"([0-9]{1,8})\s?Mi?B\s*/\s*([0-9]{1,8})\s?Mi?B")
+_ECC = re.compile(r"\|\s*([1-9][0-9]{0,8})\s*\|?$")
 _UTILISATION = re.compile(r"\|\s*([0-9]{1,3})\s?%\s")
 _SLICE = re.compile(
     r"\|\s*(?P<card>[0-9]{1,3})\s+(?P<instance>[0-9]{1,3}|N/A)\s+(?:[0-9]{1,3}|N/A)\s+"
@@ -36,7 +37,7 @@ def read_table(lines: Sequence[str]) -> Part | None:
     slices: dict[tuple[int, int], Slice] = {}
     for at, row in enumerate(rows):
         if found := _CARD.match(row):
-            cards[int(found["index"])] = _card(found, rows[at + 1 : at + 3])
+            cards[int(found["index"])] = _card(found, row, rows[at + 1 : at + 3])
         elif found := _SLICE.match(row):
             key = int(found["card"]), int(found["device"])
             slices[key] = _slice(found)
@@ -48,7 +49,7 @@ def read_table(lines: Sequence[str]) -> Part | None:
     return Part("table", whole, processes=processes, no_slices=no_slices)
 
 
-def _card(found: re.Match[str], below: Sequence[str]) -> Card:
+def _card(found: re.Match[str], first: str, below: Sequence[str]) -> Card:
     """Return one card from its first line and the lines below it."""
     ends = next((n for n, row in enumerate(below) if _CARD.match(row) or _is_border(row)), 9)
     lines = below[:ends]
@@ -62,6 +63,9 @@ def _card(found: re.Match[str], below: Sequence[str]) -> Card:
         utilisation=int(share[1]) if share else None,
         mig=any(re.search(r"\|\s*Enabled\*?\s*\|?$", line) for line in lines),
         dead=_is_dead(found["name"], data),
+        faults=(f"uncorrectable ECC errors: {errors[1]}",)
+        if (errors := _ECC.search(first))
+        else (),
     )
 
 
