@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from zuka.gpu import findings, read
 
 CASES = Path(__file__).parent / "diagnosis" / "1-nvidia-smi"
+FORMS: list[dict[str, Any]] = yaml.safe_load(
+    (CASES.parent / "nvidia-smi.yaml").read_text(encoding="utf-8")
+)
 HEAD = "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4     |\n"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.smi import CASES, HEAD, case, row, verdicts
+from tests.smi import CASES, FORMS, HEAD, case, row, verdicts
 from zuka.finding import rows
 from zuka.gpu import HUNG, diagnose, findings, read
 
@@ -141,7 +141,7 @@ def test_every_verdict_is_met() -> None:
         {"name": "RTX 2080 SUPER"},
     ]
     met = {verdict for text in texts for order in orders for verdict in verdicts(text, order)}
-    met |= {verdict for verdict, _ in ERRORS}
+    met |= {verdict for verdict, _ in ERRORS} | {form["verdict"] for form in FORMS} - {None}
     met |= set(verdicts(case("1-mig-h100-load-table.in"), {"name": "H100"}))
     met |= set(verdicts("NVIDIA RTX 9990", {"memory": "24 GB"}))
     met |= set(verdicts(""))
@@ -176,6 +176,7 @@ PIECES = st.sampled_from(
             "        Total : 1 MiB\n",
             "MIG 1c.2g.5gb",
         ),
+        *("<gpu id='0'>", "<mig_device><index>0</index>", "</gpu>", "<pid>", "GRID V100D-8Q\n"),
     ]
 )
 

@@ -44,13 +44,21 @@ smi() {
 # Seconds since the box was started; many where it does not tell.
 age() { cut -d . -f 1 "${ZUKA_UPTIME:-/proc/uptime}" 2>/dev/null || echo 9999; }
 
-gpu() {
-    found=
+# The PATH of a command is shorter than a login's, so that is asked last; it may hang as well.
+find_smi() {
     for place in "$(command -v nvidia-smi 2>/dev/null)" /usr/bin/nvidia-smi \
         /usr/lib/wsl/lib/nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/bin/nvidia-smi; do
-        if [ -x "$place" ]; then found=$place && break; fi
+        if [ -x "$place" ]; then echo "$place" && return; fi
     done
+    smi "${SHELL:-sh}" -lc 'command -v nvidia-smi' 2>/dev/null | sed -n '/^\/.*nvidia-smi$/p' | tail -n 1
+}
+
+gpu() {
+    found=$(find_smi)
     if [ -z "$found" ]; then
+        for other in rocm-smi amd-smi npu-smi mthreads-gmi mx-smi ixsmi hy-smi cnmon xpu-smi efsmi; do
+            if command -v "$other" >/dev/null 2>&1; then echo "$other is there, nvidia-smi is not"; fi
+        done
         echo "sh: nvidia-smi: command not found"
         return 127
     fi
@@ -67,7 +75,11 @@ gpu() {
     done
     [ "$code" = 0 ] || return "$code"
     if grep -q 'MIG devices' "$room/gpu"; then smi "$found" -L; fi
-    smi "$found" --query-gpu=index,uuid,name,memory.total,memory.used --format=csv
+    smi "$found" --query-gpu=index,uuid,name,memory.total,memory.used --format=csv || return
+    # Cards that are linked by switches need their fabric manager.
+    if [ -e /dev/nvidia-nvswitchctl ]; then
+        smi "$found" -q | sed -n '/NVSMI LOG/p;/^GPU /p;/^    Fabric$/,/Status/p'
+    fi
 }
 
 disk() {

@@ -44,7 +44,10 @@ _CODES = {
     127: "no-command",
     137: "hung",
 }
-_BESIDE = ("card-lost", "fabric-down", "memory-faults", "program-fault", "card-damaged")
+_BESIDE = (
+    *("not-nvidia", "card-lost", "fabric-down", "memory-faults", "program-fault"),
+    "card-damaged",
+)
 """Troubles that nvidia-smi tells of beside the cards that answer."""
 _DRIVER = re.compile(
     r"\b(?:driver|kmd)[ _]version\s{0,40}[:\uff1a]\s{0,20}([0-9]{2,4}(?:\.[0-9]{1,4}){1,3})",

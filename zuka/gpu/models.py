@@ -38,7 +38,7 @@ MODELS: dict[str, str] = {
     "RTX 2070 SUPER Max-Q: 8; RTX 2080: 8; RTX 2080 SUPER: 8; RTX 2080 Ti: 11 22;"
     "RTX 2080 Max-Q: 8; RTX 2080 SUPER Max-Q: 8; TITAN RTX: 24; Quadro RTX 3000: 6;"
     "Quadro RTX 4000: 8; Quadro RTX 5000: 16; Quadro RTX 6000: 24; Quadro RTX 8000: 48;"
-    "CMP 40HX: 8; T400: 2 4; T600: 4; T1000: 4 8; T500: 2 4; T550: 4; T1200: 4; Quadro T1000: 4;"
+    "CMP 40HX: 8; T400: 2 4; T600: 4; T1000: 4 8; T500: 2 4; T550: 4; T1200: 4;"
     "Quadro T2000: 4; MX450: 2; GTX 1650 Max-Q: 4; GTX 1650 Ti Max-Q: 4; GTX 1660 Ti Max-Q: 6;"
     "Quadro RTX 5000 Max-Q: 16",
     # Ampere

@@ -47,8 +47,7 @@ def _named(cards: Cards, order: Mapping[str, Any]) -> Verdicts:
 def _is(card: Card, wanted: str) -> bool:
     if card.name.lower() == bare_name(wanted).lower():
         return True
-    size = size_in(wanted)
-    if size and card.memory and card.memory < size * LEAST:
+    if _is_smaller(card, wanted):
         return False
     if not is_cut(card.name):
         return is_named(card.name, wanted)
@@ -56,8 +55,13 @@ def _is(card: Card, wanted: str) -> bool:
     return known is not None and is_named(known.name, wanted)
 
 
+def _is_smaller(card: Card, wanted: str) -> bool:
+    size = size_in(wanted)
+    return bool(size and card.memory and card.memory < size * LEAST)
+
+
 def _may_be(card: Card, wanted: str) -> bool:
-    if not is_cut(card.name) or _is(card, wanted):
+    if not is_cut(card.name) or _is(card, wanted) or _is_smaller(card, wanted):
         return False
     return may_be_named(card.name, wanted, card.memory)
 
