@@ -56,7 +56,10 @@ _NETWORK = re.compile(
 )
 # MooseFS, NFS and Lustre (HOST:/export), JuiceFS (JuiceFS:name), SMB; never WSL's C:\ drive.
 _DRIVE = re.compile(r"[A-Za-z]:\\")
-_NETWORK_DEVICE = re.compile(r"mfs#|//|[A-Za-z0-9\[][^\s/]+:|gpfs|ceph|beegfs|s3fs|ossfs")
+_NETWORK_DEVICE = re.compile(
+    r"mfs#|//|[A-Za-z0-9\[][^\s/]+:|gpfs|ceph|beegfs|s3fs|ossfs"
+    r"|[^\s/@]+@[0-9a-f-]+\.[\w.-]+=/"  # CephFS: USER@CLUSTER.NAME=/
+)
 
 
 def holding(mounts: Iterable[Mount], directory: str) -> Mount | None:
@@ -117,7 +120,7 @@ def findings(
         wanted = asked if mount is main else {"quota": asked.get("quota")}
         better = data if data and _is_better(data, mount) else None
         verdicts = [_of_bytes(mount, wanted, better), _of_inodes(mount, wanted)]
-        if mount.free is not None and verdicts[1] in _DULL:
+        if verdicts[0] and verdicts[1] in _DULL:
             verdicts.pop()
         facts = _facts(mount, data, wanted)
         shown = [each for each in verdicts if each and (mount is main or each not in _DULL)]
@@ -176,15 +179,20 @@ def _is_better(data: Mount, mount: Mount) -> bool:
 
 
 def _is_full(mount: Mount) -> bool:
-    # A hundred percent is rounded up, and leaves root's reserve out: 4 TB may have 20 GB free.
-    if mount.free is None or not mount.size:
+    if mount.size == 0:
         return False
-    whole = (mount.percent or 0) >= _ALL and mount.free < _GIB
-    return whole or mount.free < min(_GIB // 16, mount.size // 20)
+    whole = (mount.percent or 0) >= _ALL
+    if mount.free is None:
+        return whole
+    # A hundred percent is rounded up, and leaves root's reserve out: 4 TB may have 20 GB free.
+    least = _GIB // 16 if mount.size is None else min(_GIB // 16, mount.size // 20)
+    return mount.free < (_GIB if whole else least)
 
 
 def _is_almost_full(mount: Mount) -> bool:
     free, percent = mount.free or 0, mount.percent or 0
+    if mount.free is None:
+        return percent >= _ALMOST[-1][0]
     return any(percent >= most and free < least * _GIB for most, least in _ALMOST)
 
 
@@ -195,12 +203,12 @@ def _has_no_inodes(mount: Mount) -> bool:
 
 
 def _of_bytes(mount: Mount, order: Mapping[str, Any], better: Mount | None) -> str | None:
-    if mount.free is None:
+    if mount.free is None and mount.percent is None:
         return None
     need = _asked(order, "free") or 0
     if _is_full(mount):
         return "system-disk-full" if better else "disk-full"
-    if mount.free < need:
+    if mount.free is not None and mount.free < need:
         fits = better and (is_shared(better) or (better.free or 0) >= need)
         return "system-disk-too-small" if fits else "disk-too-small"
     if is_shared(mount):
