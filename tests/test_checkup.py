@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -66,7 +67,7 @@ def test_every_part_answers(tmp_path: Path, shell: str) -> None:
     assert {"gpu", "disk", "inodes", "limits", "tools", "who", "clock"} <= checkup.parts(
         text
     ).keys()
-    assert got.whole
+    assert () == got.unanswered
     assert got.room
     assert "no-command" == got.cards.trouble
     assert got.mounts
@@ -90,6 +91,76 @@ def test_a_driver_that_hangs_ends_in_time(tmp_path: Path, *, groups: bool) -> No
     assert "hung" == got.cards.trouble
     assert got.mounts
     assert "give-back" == checkup.verdict(checkup.findings(got, {"gpu": {"count": 1}})).verdict
+
+
+HANGS = "trap '' TERM HUP INT\nwhile :; do sleep 300; done"
+HANGING: list[tuple[tuple[str, ...], str, str]] = [
+    # programs that hang, the name that is told, and the verdict on it
+    (("nvidia-smi",), "nvidia-smi", "hung"),
+    (("df",), "df", "no-df"),
+    (("python3", "python"), "python3", "python-hangs"),
+    (("curl", "wget"), "", "unreachable"),
+    (("nvidia-smi", "df", "python3", "curl", "sudo"), "sudo", "hung"),
+]
+
+
+@pytest.mark.parametrize(
+    ("shell", "names", "told", "verdict"),
+    [*(("sh", *row) for row in HANGING), *((shell, *HANGING[-1]) for shell in SHELLS)],
+)
+def test_whatever_hangs_is_named(
+    tmp_path: Path, shell: str, names: tuple[str, ...], told: str, verdict: str
+) -> None:
+    """It ignores every signal that can be ignored, and is ended all the same; the rest is told."""
+    for name in names:
+        program(tmp_path, name, HANGS)
+    urls = ("https://a.example",)
+    began = time.monotonic()
+    got = checkup.read(asked(tmp_path, shell, seconds=2, urls=urls), urls, time.time())
+    order = {"gpu": {"count": 1}, "disk": {"free": "1 GB"}, "python": ">=3.0"}
+
+    assert time.monotonic() - began < 10
+    assert not told or told in got.unanswered
+    assert verdict in [each.verdict for each in checkup.findings(got, order)]
+    assert got.cpus
+    assert [] == at_work(tmp_path)
+
+
+def at_work(folder: Path) -> list[str]:
+    """Return the command lines of processes whose program lies in a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            if f"{folder}/" in line and "checkup" not in line:
+                found.append(line)
+    return found
+
+
+def test_a_dead_network_disk_hides_no_other(tmp_path: Path) -> None:
+    """`df` of everything hangs on it; that of the folders that count does not."""
+    real = shutil.which("df")
+    program(tmp_path, "df", f'case "$*" in *" /"*) exec {real} "$@" ;; esac\n{HANGS}')
+    got = checkup.read(asked(tmp_path, seconds=2), (), time.time())
+    told = [each.verdict for each in checkup.findings(got, {"disk": {"free": "1 MB"}})]
+
+    assert ("df",) == got.unanswered
+    assert "no-df" not in told
+    assert "not-whole" in told
+
+
+def test_a_box_that_says_nothing_is_given_back() -> None:
+    """No word at all is no missing driver."""
+    found = checkup.findings(checkup.read("", (), 0), {"gpu": {"name": "A100"}})
+
+    assert ["no-answer"] == [each.verdict for each in found]
+
+
+def test_an_answer_is_judged_once() -> None:
+    """Its state and what is said of it are of one moment, however often they are asked for."""
+    order = {"gpu": {"name": "A100"}, "cpus": 8}
+
+    assert checkup.judge("== clock 0\n", order) is checkup.judge("== clock 0\n", {**order})
 
 
 def test_a_driver_that_is_being_built_gets_a_moment(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from zuka.finding import MARKS, Finding, Language, language, worst_first
@@ -28,6 +30,16 @@ _NO_LIMIT = 1 << 60
 """Bytes; cgroup v1 writes a number beyond any memory where there is no limit."""
 _SMALL_SHM = 1 << 30
 """Bytes; a loader with several workers fills Docker's 64 MB at once (PyTorch's documentation)."""
+_PROGRAMS = {
+    "gpu": "nvidia-smi",
+    "disk": "df",
+    "folders": "df",
+    "inodes": "df",
+    "limits": "df /dev/shm",
+    "pythons": "python3",
+    "tools": "sudo",
+}
+"""Of each part of a checkup, what may hang."""
 _PYTHON = re.compile(r"^(/\S{1,400}) (\d{1,3}\.\d{1,3}\.\d{1,3})$", re.MULTILINE)
 
 
@@ -60,8 +72,10 @@ class Checkup:
     """What asking an address ended with: an HTTP code, or what went wrong."""
     room: bool = True
     """Whether anything can be written at all."""
-    whole: bool = True
-    """Whether every part came to its end."""
+    unanswered: tuple[str, ...] = ()
+    """What was asked for and never came to its end."""
+    answered: bool = True
+    """Whether the box said anything at all."""
 
 
 def run(urls: Sequence[str] = ()) -> Run:
@@ -85,9 +99,15 @@ def judge(
     text: str, order: Mapping[str, Any], urls: Sequence[str] = (), address: str = ""
 ) -> Judged:
     """Hold a box's answer to ``run`` against an order, in the user's language."""
-    told = findings(read(text, urls, time.time(), address), order)
-    wrong = tuple(each.means(language()) for each in told if each.level == "bad")
-    return Judged(wrong, tuple(screen(told, "the box", language())))
+    return _judged(text, json.dumps(order, default=dict), tuple(urls), address, language())
+
+
+# Asked for twice, for the box's state and for what is to be said; the clock counts the first time.
+@lru_cache(maxsize=8)
+def _judged(text: str, order: str, urls: tuple[str, ...], address: str, tongue: Language) -> Judged:
+    told = findings(read(text, urls, time.time(), address), json.loads(order))
+    wrong = tuple(each.means(tongue) for each in told if each.level == "bad")
+    return Judged(wrong, tuple(screen(told, "the box", tongue)))
 
 
 def parts(text: str) -> dict[str, Part]:
@@ -114,12 +134,13 @@ def read(text: str, urls: Sequence[str], now: float, address: str = "") -> Check
     def said(name: str) -> str:
         return found[name].text if name in found else ""
 
-    smi = found.get("gpu", Part(127, ""))
+    smi = found.get("gpu", Part(0, ""))
+    df = [said(name) for name in ("disk", "folders", "inodes") if name in found]
     facts = dict(_pairs(said("limits")))
     clock = said("clock").strip()
     return Checkup(
         cards=gpu.read(gpu.HUNG if smi.code == _NEVER else smi.text, smi.code),
-        mounts=disks.read(f"{said('disk')}\n{said('inodes')}" if "disk" in found else said("room")),
+        mounts=disks.read("\n".join(df or [said("room")])),
         home=facts.get("home") or "/",
         cpus=_cpus(facts),
         memory=_memory(facts),
@@ -130,8 +151,18 @@ def read(text: str, urls: Sequence[str], now: float, address: str = "") -> Check
         platform=platforms.detect(said("platform"), address) if "platform" in found else None,
         reach={url: _answer(found.get(f"reach{n}")) for n, url in enumerate(urls, start=1)},
         room="room" not in found,
-        whole=not any(part.code == _NEVER for part in found.values()) and "clock" in found,
+        unanswered=tuple(dict.fromkeys(_unanswered(found))),
+        answered=bool(found),
     )
+
+
+def _unanswered(found: Mapping[str, Part]) -> Iterator[str]:
+    """Yield the programs that never came to their end; of addresses it is told apart."""
+    for name, part in found.items():
+        if part.code == _NEVER and not name.startswith("reach"):
+            yield _PROGRAMS.get(name, name)
+    if "clock" not in found and "room" not in found:
+        yield "…"
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -191,6 +222,9 @@ def findings(found: Checkup, order: Mapping[str, Any]) -> list[Finding]:
 def _all(found: Checkup, order: Mapping[str, Any]) -> Iterator[Finding]:
     from zuka import disks, gpu
 
+    if not found.answered:
+        yield Finding("checkup", "no-answer", {"seconds": WITHIN})
+        return
     if not found.room:
         yield Finding("checkup", "no-room")
     wanted = order.get("gpu") or {}
@@ -205,8 +239,9 @@ def _all(found: Checkup, order: Mapping[str, Any]) -> Iterator[Finding]:
     yield from _machine(found, order)
     yield from _rented(found, str(order.get("platform", "")), order.get("profile") or {})
     yield from _surroundings(found)
-    if not found.whole:
-        yield Finding("checkup", "not-whole", {"seconds": WITHIN})
+    if found.unanswered:
+        facts = {"parts": ", ".join(found.unanswered), "seconds": WITHIN}
+        yield Finding("checkup", "not-whole", facts)
 
 
 def _machine(found: Checkup, order: Mapping[str, Any]) -> Iterator[Finding]:
@@ -227,7 +262,8 @@ def _python(found: Checkup, wanted: str) -> Iterator[Finding]:
     if not wanted:
         return
     if not found.pythons:
-        yield Finding("checkup", "no-python", {"ordered": wanted})
+        hangs = _PROGRAMS["pythons"] in found.unanswered
+        yield Finding("checkup", "python-hangs" if hangs else "no-python", {"ordered": wanted})
     elif not python_fits(found.pythons[0][1], wanted):
         others = [f"{path} ({version})" for path, version in found.pythons[1:]]
         fitting = [path for path, version in found.pythons[1:] if python_fits(version, wanted)]
