@@ -36,6 +36,8 @@ _CAPABILITY = re.compile(r"(?:[3-9]|1[0-9])\.[0-9]")
 _DRIVER = re.compile(r"[3-9][0-9]{2}\.[0-9]{2,3}(\.[0-9]{2})?")
 _LEAST_MEMORY = 900
 """MiB; a smaller number beside a name is no size of a card."""
+_BUSY = 10
+"""Percent; a card that computes so much holds what it computes with."""
 _TRIFLE = 500
 """Of a card in use more than such a part stays free; of an idle one less may be used."""
 _EMPTY = 0.97
@@ -151,14 +153,16 @@ def _guessed(fields: Sequence[str], place: int) -> tuple[Card, str] | None:
     if not (name or uuid) or not all(map(_is_value, rest)) or not _is_enough(name, rest):
         return None
     index = int(rest[0]) if rest and re.fullmatch(r"[0-9]{1,2}", rest[0]) else place
-    used, total = _sizes(rest if name in ("", fields[-1]) else fields[fields.index(name) + 1 :])
+    share = next((number(field) for field in rest if field.endswith("%")), None)
+    after = rest if name in ("", fields[-1]) else fields[fields.index(name) + 1 :]
+    used, total = _sizes(after, busy=(share or 0) >= _BUSY)
     lost = sum(bool(_LOST.search(field)) for field in rest)
     card = Card(
         index=index,
         name=bare_name(name),
         memory=total,
         used=used,
-        utilisation=next((number(field) for field in rest if field.endswith("%")), None),
+        utilisation=share,
         uuid=uuid,
         capability=next((field for field in rest if _CAPABILITY.fullmatch(field)), ""),
         dead=lost > 1 or any("reset" in field for field in rest),
@@ -201,7 +205,7 @@ def _is_driver(field: str) -> bool:
     return bool(_DRIVER.fullmatch(field)) and not re.fullmatch(r"\d+\.00", field)
 
 
-def _sizes(fields: Sequence[str]) -> tuple[int | None, int | None]:
+def _sizes(fields: Sequence[str], *, busy: bool) -> tuple[int | None, int | None]:
     """Return the memory used and the total, where the columns are not named."""
     with_unit = [field for field in fields if field.endswith("MiB")]
     plain = [field for field in fields if re.fullmatch(r"\d{1,7}(?: MiB)?", field)]
@@ -212,14 +216,17 @@ def _sizes(fields: Sequence[str]) -> tuple[int | None, int | None]:
     at = sizes.index(total)
     for first, second in pairwise(sizes):
         if total * 0.9 <= first + second <= total * 1.01 and total not in (first, second):
-            return _used(first, second, total), total
+            return _used(first, second, total, busy=busy), total
     near = sizes[max(at - 1, 0) : at] + sizes[at + 1 : at + 2]
     used = max(near, default=None)
-    return (None if used is None or used > total * _EMPTY else used), total
+    return (None if used is None or (used > total * _EMPTY and not busy) else used), total
 
 
-def _used(first: int, second: int, total: int) -> int | None:
+def _used(first: int, second: int, total: int, *, busy: bool) -> int | None:
     """Return which of two that make up the total is used: the first, but a trifle is never free."""
-    if min(first, second) * _TRIFLE < total:
-        return min(first, second)
-    return first if max(first, second) < total * _EMPTY else None
+    small, large = sorted((first, second))
+    if large <= total * _EMPTY:
+        return first
+    if busy:
+        return large
+    return small if small * _TRIFLE < total else None
