@@ -51,6 +51,18 @@ def ssh(
     return subprocess.run(argv, capture_output=True, check=False, timeout=30, input=stdin)
 
 
+def test_a_folder_on_the_path_that_cannot_be_read(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `su` leaves them there; root can read everything, but no name is as long as this one."""
+    closed = project / "closed"
+    closed.mkdir(mode=0)
+    monkeypatch.setenv("PATH", f"{closed}/bin:/{'x' * 300}/bin", prepend=os.pathsep)
+    box = sandbox.rent(project)
+
+    assert b"here\n" == ssh(box, project, "echo here").stdout
+
+
 def test_commands_run_in_its_own_home(project: Path) -> None:
     """Exit codes, signals, binary streams, and a PATH without virtual environments."""
     box = sandbox.rent(project)

@@ -119,14 +119,16 @@ class Box:
         """Run the command of one channel, or a login shell."""
         argv = ["/bin/sh", "-c", process.command] if process.command else ["/bin/sh", "-l"]
         asked = {_text(name): _text(value) for name, value in process.env.items()}
-        environment = self.environment(asked)
         try:
+            environment = self.environment(asked)
             if process.term_type is not None:
                 code = await _in_terminal(process, argv, environment, self.home.disk)
             else:
                 code = await _in_pipes(process, argv, environment, self.home.disk)
         except (OSError, asyncssh.Error) as error:
             sys.stderr.write(f"session {process.command!r}: {error!r}\n")
+            with contextlib.suppress(OSError, asyncssh.Error):
+                process.stderr.write(f"sandbox: {error}\n".encode())
             code = 255
         with contextlib.suppress(OSError, asyncssh.Error):
             if code < 0:
@@ -191,7 +193,8 @@ def _text(value: str | bytes) -> str:
 def _system_path() -> list[str]:
     """Return the user's PATH without virtual environments: the box is another machine."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return [f for f in folders if f and not (Path(f).parent / "pyvenv.cfg").exists()]
+    # Not Path.exists: it raises on a folder of somebody else's, as `su` leaves them on PATH.
+    return [f for f in folders if f and not os.path.exists(Path(f).parent / "pyvenv.cfg")]  # noqa: PTH110
 
 
 async def _in_pipes(
