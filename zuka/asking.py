@@ -12,6 +12,7 @@ from typing import Any
 from zuka import compiled
 from zuka.errors import RecipeError
 from zuka.kinds import near
+from zuka.recipe import Recipe
 from zuka.session import Session
 
 
@@ -92,6 +93,7 @@ def question(arguments: argparse.Namespace) -> Iterator[Question]:
     """Open a question; a sandbox that is switched on for it is switched off after it."""
     project = Path.cwd()
     recipe = compiled.load(recipe_path(project, arguments.recipe), project, given(arguments))
+    check_stage(arguments.recipe, recipe)
     session = Session(project, recipe)
     was_off = session.is_off and recipe.machine.sandbox
     try:
@@ -112,6 +114,13 @@ def given(arguments: argparse.Namespace) -> Mapping[str, str]:
     return dict(argument.split("=", 1) for argument in arguments.variables)
 
 
+def check_stage(named: str | None, recipe: Recipe) -> None:
+    """Raise RecipeError when what is named as ``recipe:stage`` has no such stage."""
+    stage, names = (named or "").partition(":")[2], [placed.name for placed in recipe.stages]
+    if stage and stage not in names:
+        raise RecipeError(f"no stage '{stage}' in {recipe.path}", hint=near(stage, names))
+
+
 def is_meant(arguments: argparse.Namespace, stage: str) -> bool:
     """Tell whether the arguments speak of this stage."""
     named = (arguments.recipe or "").partition(":")[2]
@@ -120,9 +129,7 @@ def is_meant(arguments: argparse.Namespace, stage: str) -> bool:
 
 def recipe_path(project: Path, named: str | None) -> Path:
     """Return the recipe that is named, or the only one; raise RecipeError with those there are."""
-    found = sorted((project / "recipes").glob("*.yaml"))
-    if not found:
-        raise no_recipe(project)
+    found = recipe_paths(project)
     stem = named.partition(":")[0] if named else ""
     if not stem and len(found) == 1:
         return found[0]
@@ -133,6 +140,14 @@ def recipe_path(project: Path, named: str | None) -> Path:
     if stem:
         raise RecipeError(f"no recipe '{stem}'", hint=near(stem, names))
     raise RecipeError("which recipe?", hint=f"there is: {', '.join(names)}")
+
+
+def recipe_paths(project: Path) -> list[Path]:
+    """Return the recipes of a project; raise RecipeError when there are none."""
+    found = sorted((project / "recipes").glob("*.yaml"))
+    if not found:
+        raise no_recipe(project)
+    return found
 
 
 def no_recipe(project: Path) -> RecipeError:

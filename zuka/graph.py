@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from zuka import compiled
-from zuka.asking import no_recipe
+from zuka import asking, compiled
 from zuka.conduct import Conduct
 from zuka.errors import Error
 from zuka.reporter import Reporter
 from zuka.session import Session
-from zuka.ui import complain
+from zuka.ui import complain, counted
 
 DOIT_CONFIG = {
     "backend": "zuka",
@@ -30,10 +29,13 @@ def task_recipes() -> Iterator[dict[str, Any]]:
     """Yield a group for each recipe, and a task for each of its stages."""
     try:
         if not any(Path("recipes").glob("*.yaml")):
-            raise no_recipe(Path.cwd())
+            raise asking.no_recipe(Path.cwd())
         for path in wanted(Path("recipes"), sys.argv[1:]):
             given = variables()
             recipe = compiled.load(path, Path.cwd(), given)
+            for named in sys.argv[1:]:
+                if named.startswith(f"{path.stem}:") and "*" not in named:  # doit's own pattern
+                    asking.check_stage(named, recipe)
             yield from tasks(Session(Path.cwd(), recipe), given)
     except Error as error:
         complain(error)
@@ -61,7 +63,7 @@ def tasks(session: Session, variables: Mapping[str, str]) -> Iterator[dict[str, 
     yield {
         "basename": recipe.name,
         "name": None,
-        "doc": f"{len(recipe.stages)} stages of {recipe.path}",
+        "doc": f"{counted(len(recipe.stages), 'stage')} of {recipe.path}",
         "meta": {"conduct": conduct},
     }
     for placed in recipe.stages:

@@ -37,6 +37,25 @@ def test_a_mistyped_recipe_has_a_hint(sandboxed: Project, command: str) -> None:
     assert (2, True) == (done.code, "did you mean 'train'?" in done.err), done
 
 
+@pytest.mark.parametrize("words", ["why", "plan", "graph", "run", "run --doit"])
+def test_a_mistyped_stage_has_a_hint(sandboxed: Project, words: str) -> None:
+    """The nearest stage stands in the hint, and it is not said that nothing is to do."""
+    command, *doit = words.split()
+    done = sandboxed.zuka(command, "train:evn", doit=bool(doit))
+
+    assert (2, "") == (done.code, done.out), done
+    assert "did you mean 'env'?" in done.err
+
+
+@pytest.mark.parametrize("command", ["check", "status", "plan", "list"])
+def test_a_folder_without_recipes_is_told(sandboxed: Project, command: str) -> None:
+    """That nothing is wrong with no recipe at all would be no answer."""
+    (sandboxed.folder / "recipes" / "train.yaml").unlink()
+    done = sandboxed.zuka(command)
+
+    assert (2, True) == (done.code, "zuka init makes one" in done.err), done
+
+
 def test_a_mistyped_variable_is_refused_by_every_door(sandboxed: Project) -> None:
     """Doit itself would ignore it."""
     doits = sandboxed.run("train", "step=3", doit=True)

@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from zuka import recipe
+from zuka import asking, recipe
 from zuka.errors import Error
-from zuka.ui import complain
+from zuka.ui import complain, counted
 
 HELP = "check recipes; every mistake with its place, nothing is sent"
 EXAMPLES = """\
@@ -26,12 +26,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check each recipe; return the worst exit code."""
     project, worst = Path.cwd(), 0
-    for path in arguments.recipes or sorted((project / "recipes").glob("*.yaml")):
+    for path in arguments.recipes or asking.recipe_paths(project):
         try:
-            count = len(recipe.load(path, project, {}).stages)
+            found = recipe.load(path, project, {})
         except Error as error:
             complain(error)
             worst = max(worst, error.exit_code)
         else:
-            sys.stdout.write(f"{path}: {count} stages, right\n")
+            sys.stdout.write(f"{found.path}: {counted(len(found.stages), 'stage')}, right\n")
     return worst

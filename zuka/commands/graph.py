@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     project = Path.cwd()
     path = asking.recipe_path(project, arguments.recipe)
     recipe = compiled.load(path, project, asking.given(arguments))
+    asking.check_stage(arguments.recipe, recipe)
     if arguments.json:
         show_json(
             [{"stage": p.name, "kind": p.kind.name, "needs": list(p.needs)} for p in recipe.stages]
