@@ -35,7 +35,8 @@ class Boxes:
 
     folder: Path
 
-    def _path(self, machine: str) -> Path:
+    def path(self, machine: str) -> Path:
+        """Return the file of the box under this name."""
         return self.folder / f"{machine}.json"
 
     def known(self, machine: str) -> str | None:
@@ -52,7 +53,7 @@ class Boxes:
         return {key: value for key, value in self._read(machine).items() if key != "format"}
 
     def _read(self, machine: str) -> dict[str, Any]:
-        return read_json(self._path(machine), version=_FORMAT) or {}
+        return read_json(self.path(machine), version=_FORMAT) or {}
 
     def check(self, machine: str, met: BoxId) -> None:
         """Raise StrangerError when another box than the known one answers."""
@@ -66,12 +67,10 @@ class Boxes:
         value = self._read(machine)
         same = all(value.get(name) == told for name, told in asdict(met).items())
         if met.id and (not same or value.get("rebound")):
-            write_json(
-                self._path(machine), {"format": _FORMAT, **asdict(met), "since": time.time()}
-            )
+            write_json(self.path(machine), {"format": _FORMAT, **asdict(met), "since": time.time()})
 
     def rebind(self, machine: str) -> None:
         """Take the next box that answers for this one; what is known of the old one is kept."""
         value = self._read(machine)
         if value.get("id"):
-            write_json(self._path(machine), {**value, "rebound": True})
+            write_json(self.path(machine), {**value, "rebound": True})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from zuka.prices import rate
 from zuka.records import Record
 from zuka.session import Session
 from zuka.survey import Survey, survey
-from zuka.ui import PlainView, StageWatch, View
+from zuka.ui import PlainView, StageWatch, View, counted
 
 _YOUNG = 0.02
 """Seconds; a file that changed just now could change again within one tick of its clock."""
@@ -39,6 +40,16 @@ class Conduct:
         """Return the recipe's name."""
         return self.session.recipe.name
 
+    @property
+    def again(self) -> str:
+        """Return what to say to go on with just this run: with other variables it is another."""
+        given = [shlex.quote(f"{name}={value}") for name, value in self.variables.items()]
+        return " ".join(["doit run", self.name, *given])
+
+    def __repr__(self) -> str:
+        """Return what `doit info` shows a person."""
+        return f"{self.name} on {self.session.recipe.machine.name}"
+
     def begin(self, chosen: tuple[str, ...], lock: Lock) -> str:
         """Take the project's lock when anything is needed; return what to say first."""
         self._whole = not chosen
@@ -50,7 +61,7 @@ class Conduct:
         self.session.choose(chosen)  # again: the run that held the lock may have changed it all
         self.session.grounds.journal.compact()
         needed, recipe = self.session.survey.needed, self.session.recipe
-        count = f"{len(needed)} of {len(recipe.stages)} stages to look at"
+        count = f"{len(needed)} of {counted(len(recipe.stages), 'stage')} to look at"
         own = sorted({placed.kind.name for placed in recipe.stages if placed.kind.own})
         said = f"; the project's own: {', '.join(own)}" if own else ""
         return f"{self.name}: {count}, on {recipe.machine.name}{said}"
@@ -91,10 +102,10 @@ class Conduct:
             self.session.host.abandon()
         at_work = ", ".join(self._at_work.values())
         if not at_work:
-            return f"{self.name}: stopped; `doit run {self.name}` goes on from here"
+            return f"{self.name}: stopped; `{self.again}` goes on from here"
         return (
             f"{self.name}: detached from {at_work}; what runs on the box goes on."
-            f"\n  come back: doit run {self.name}"
+            f"\n  come back: {self.again}"
         )
 
     def end(self) -> str:
@@ -103,14 +114,16 @@ class Conduct:
             return self._failed()
         now = survey(self.session.grounds, self.session.recipe)
         if now.needed and not self._whole:
-            return f"{self.name}: done what was named; {len(now.needed)} stages wait"
+            waiting = len(now.needed)
+            verb = "waits" if waiting == 1 else "wait"
+            return f"{self.name}: done what was named; {counted(waiting, 'stage')} {verb}"
         left = [name for name in now.needed if not self._is_done(name, now)]
         if left:
             why = now.needed[left[0]]
             return f"{self.name}: more to do already ({left[0]}: {why}); run it again"
         if now.needed:
             return f"{self.name}: done; only the box can prove it, so it is asked each time"
-        text = _home(self.name, now, self._at_a_price())
+        text = self._home(now)
         if self._whole:
             self._keep_verdict(now, f"{self.name}: nothing to do; {text}\n")
         return f"{self.name}: {'done' if self.reasons else 'nothing to do'}; {text}"
@@ -124,11 +137,11 @@ class Conduct:
     def _failed(self) -> str:
         dues = self.session.grounds.dues(self.name).read(self.session.survey.dues)
         left = [name for name in self.session.survey.needed if not self.session.is_settled(name)]
-        waiting = [name for name in left if name not in self.failures]
+        waiting = [name for name in left if name not in self.reasons]
         parts = [f"{len(self.failures)} failed", f"{len(waiting)} not run"]
-        if dues.used:
+        if dues.used or self.session.has_answered:
             parts.append(f"THE BOX IS STILL ON{self._at_a_price()}")
-        return f"{self.name}: {', '.join(parts)}; mend it and say `doit run {self.name}` again"
+        return f"{self.name}: {', '.join(parts)}; mend it and say `{self.again}` again"
 
     def _at_a_price(self) -> str:
         price = rate(self.session.recipe.machine.prices)
@@ -140,6 +153,7 @@ class Conduct:
             return  # only the provider's word says that the box is off, and that may change
         paths = [*map(str, self.session.recipe.reads)]
         paths += [str(grounds.journal.path), str(grounds.dues(self.name).path)]
+        paths.append(str(self.session.boxes.path(self.session.recipe.machine.name)))
         stats = {**{path: door.stat(path) for path in paths}, **now.reader.seen}
         newest = max((stat[1] for stat in stats.values() if stat), default=0)
         if time.time() - newest / 1e9 < _YOUNG:
@@ -150,12 +164,12 @@ class Conduct:
         stands_on = (stats.items(), self.session.recipe.environment)
         door.write(str(Path.cwd()), asked, stands_on, text)
 
-
-def _home(recipe: str, now: Survey, price: str) -> str:
-    found = [item.record for item in now.stages.values() if item.record]
-    power = "box off" if now.dues.off else f"box left on{price}" if now.dues.used else ""
-    results = f"results in {', '.join(_shown(record) for record in found)}" if found else ""
-    return ", ".join(part for part in (results, power) if part) or f"{recipe} is as asked"
+    def _home(self, now: Survey) -> str:
+        found = [item.record for item in now.stages.values() if item.record]
+        is_off = self.session.power(now.dues) == "off"
+        power = "box off" if is_off else f"box left on{self._at_a_price()}" if now.dues.used else ""
+        results = f"results in {', '.join(_shown(record) for record in found)}" if found else ""
+        return ", ".join(part for part in (results, power) if part) or f"{self.name} is as asked"
 
 
 def _shown(record: Record) -> str:

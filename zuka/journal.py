@@ -15,7 +15,7 @@ _COMPACT_AT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """Events of every stage: started, done, failed, forgotten, ignored."""
+    """Events of every stage: started, done, failed, as asked, forgotten, ignored."""
 
     path: Path
 

@@ -127,6 +127,20 @@ class Session:
         """Return the boxes met in this project."""
         return Boxes(self.grounds.state / "boxes")
 
+    @property
+    def has_answered(self) -> bool:
+        """Tell whether the box has answered in this run, so that it is on."""
+        return any(not answer.silent for answer in self._answers.values())
+
+    def power(self, dues: Dues) -> str:
+        """Return "on", "off", or "unknown" where the dues are not of the box under this name."""
+        if self.recipe.machine.sandbox:
+            return "off" if self.is_off else "on"
+        name = self.recipe.machine.name
+        if self.boxes.is_rebound(name) or (dues.off and dues.box != self.boxes.known(name)):
+            return "unknown"
+        return "off" if dues.off else "on" if dues.used else "unknown"
+
     def task(self, name: str) -> str:
         """Return a stage's name as doit knows it."""
         return f"{self.recipe.name}:{name}"
@@ -246,8 +260,11 @@ class Session:
         self.grounds.journal.add("done", self.task(name), seconds=seconds, **facts)
 
     def accept(self, name: str) -> None:
-        """Write down a finish stage that was found done: the run that did it may not have."""
+        """Write down what was found done: a finish stage, or one that had failed."""
         item = self.survey.stages[name]
+        journal, task = self.grounds.journal, self.task(name)
+        if journal.last("done", "failed", "as asked").get(task, {}).get("event") == "failed":
+            journal.add("as asked", task)
         if item.placed.stage.role == "finish" and not item.placed.stage.survives_silence:
             self._settle(item)
 

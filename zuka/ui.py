@@ -136,6 +136,11 @@ def size(count: float) -> str:
     raise AssertionError
 
 
+def counted(number: int, thing: str) -> str:
+    """Return a number of things: "1 stage", "2 stages"."""
+    return f"{number} {thing}" + ("" if number == 1 else "s")
+
+
 def complain(error: BaseException, stream: IO[str] | None = None) -> None:
     """Show an error and its next step, without a traceback; one with a place begins with it."""
     who = "" if getattr(error, "placed", False) else "zuka: "

@@ -37,17 +37,17 @@ def test_a_second_run_is_refused_at_once(sandboxed: Project) -> None:
 @pytest.mark.parametrize("doit", [True, False])
 def test_ctrl_c_detaches(project: Project, *, doit: bool) -> None:
     """Ctrl-C says how to come back; the box trains on; the next run attaches to it."""
-    project.write_recipe(project.recipe(pause=0.1, steps=80))
-    running = project.start("run", "train", doit=doit)
+    project.write_recipe(project.recipe(pause=0.1))
+    running = project.start("run", "train", "steps=80", doit=doit)
     wait_for_step(project, 3)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=5)
     assert 130 == running.returncode, (out, err)
     assert "detached from train:train; what runs on the box goes on" in err
-    assert "doit run train" in err
+    assert "come back: doit run train steps=80\n" in err
     assert "Traceback" not in err
     wait_for_step(project, 10)
-    done = project.run(doit=doit)
+    done = project.run("train", "steps=80", doit=doit)
 
     assert (0, "train") == (done.code, done.ran[0]), done
     assert list(range(1, 81)) == project.steps()

@@ -89,6 +89,26 @@ def test_another_box(named: tuple[Project, SshdBox], tmp_path: Path) -> None:
         new.close()
 
 
+def test_what_was_seen_off_is_not_the_next_box(named: tuple[Project, SshdBox]) -> None:
+    """A recipe goes to a box of another name, which fails the order: it is on, and that is said."""
+    project, box = named
+    reach(project, box, box.port)
+    assert 0 == project.run().code
+    assert "(power off)" in project.zuka("status").out
+    machine = {**box.machine(), "port": box.port}
+    value = {**project.recipe(), "machine": machine}
+    value["stages"][1] = {"provision": {"disk": {"free": "900 TB"}}}
+    project.write_recipe(value)
+    assert "(power unknown)" in project.zuka("status").out
+    box.start()
+    plan = project.zuka("plan", "train", "steps=22")
+    failed = project.run("train", "steps=22")
+
+    assert (1, ["provision"]) == (failed.code, failed.ran), failed
+    assert "THE BOX IS STILL ON; mend it and say `doit run train steps=22` again" in failed.out
+    assert "then     stop, if it is still so: provision cannot change it" in plan.out
+
+
 WRONG = [["-p", "22022"], ["root@<host>"], ["'"], ["-p", "99999", "root@a"]]
 
 

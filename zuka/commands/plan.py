@@ -7,7 +7,7 @@ import sys
 
 from zuka import asking
 from zuka.prices import cost
-from zuka.ui import show_json
+from zuka.ui import counted, show_json
 
 HELP = "show what would be done, step by step; changes nothing"
 EXAMPLES = """\
@@ -36,10 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
         took = f"  (took {stage.seconds:.0f} s the last time)" if stage.seconds else ""
         sys.stdout.write(f"{question.name}:{stage.name}{took}\n")
         sys.stdout.writelines(f"    because  {line}\n" for line in stage.why)
-        sys.stdout.writelines(f"    then     {step}\n" for step in stage.steps)
+        steps = stage.steps or (f"stop, if it is still so: {stage.kind} cannot change it",)
+        sys.stdout.writelines(f"    then     {step}\n" for step in steps)
     known = sum(stage.seconds for stage in ahead)
     if known:
         money = cost(question.session.recipe.machine.prices, known)
         about = f"about {known:.0f} s" + (f", {money}" if money else "")
-        sys.stdout.write(f"{question.name}: {len(ahead)} stages, {about}\n")
+        sys.stdout.write(f"{question.name}: {counted(len(ahead), 'stage')}, {about}\n")
     return 0

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from zuka import compiled, lock
+from zuka import asking, compiled, lock
 from zuka.prices import rate
 from zuka.session import Session
-from zuka.ui import show_json
+from zuka.ui import counted, show_json
 
 HELP = "show every recipe as the laptop knows it; asks no box"
 EXAMPLES = """\
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the state of every recipe."""
     project = Path.cwd()
     at_work = lock.held(project / ".zuka" / "lock")
-    recipes = [_facts(project, path) for path in sorted((project / "recipes").glob("*.yaml"))]
+    recipes = [_facts(project, path) for path in asking.recipe_paths(project)]
     if arguments.json:
         show_json({"at_work": at_work, "recipes": recipes})
         return 0
@@ -44,14 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _facts(project: Path, path: Path) -> dict[str, Any]:
     session = Session(project, compiled.load(path, project, {}))
     now, journal = session.survey, session.grounds.journal
-    last = journal.last("started", "done", "failed")
+    last = journal.last("started", "done", "failed", "as asked")
     names = [placed.name for placed in session.recipe.stages]
     return {
         "recipe": session.recipe.name,
         "machine": session.recipe.machine.name,
         "box": session.boxes.facts(session.recipe.machine.name),
         "prices": dict(session.recipe.machine.prices),
-        "power": "off" if now.dues.off else "on" if now.dues.used else "unknown",
+        "power": session.power(now.dues),
         "needed": now.needed,
         "results": [str(item.record.folder) for item in now.stages.values() if item.record],
         "stages": {name: last[session.task(name)] for name in names if session.task(name) in last},
@@ -59,7 +59,8 @@ def _facts(project: Path, path: Path) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
-    todo = f"{len(facts['needed'])} stages needed" if facts["needed"] else "nothing to do"
+    needed = len(facts["needed"])
+    todo = f"{counted(needed, 'stage')} needed" if needed else "nothing to do"
     price = rate(facts["prices"]) if facts["power"] == "on" else ""
     power = f"power {facts['power']}" + (f", {price}" if price else "")
     yield f"{facts['recipe']} on {facts['machine']} ({power}): {todo}"

@@ -11,7 +11,7 @@ from zuka.ui import show_json
 HELP = "say why each stage would run now; changes nothing"
 EXAMPLES = """\
 example:
-  zuka why train             why each stage would run now; no line: it would not
+  zuka why train             why each stage would run now, or why not
   zuka why train:env --json  one stage, for a machine
 """
 
