@@ -48,6 +48,7 @@ class Env(Stage):
     python: str = "python3"
 
     beside = True
+    mend = "mend what its log says, and run it again: what is done stays done"
 
     def inputs(self, site: Site) -> State:
         return {"requirements": self._lines(site), "python": self.python}

@@ -32,6 +32,10 @@ class Poweroff(Stage):
 
     role = "finish"
     survives_silence = True
+    mend = (
+        "switch it off where you rented it, then say `zuka rebind NAME`;"
+        " or give poweroff the command that does it here"
+    )
 
     def inputs(self, site: Site) -> State:
         own = self.command or site.access.profile.get("power_off")

@@ -17,6 +17,8 @@ class Smoke(Stage):
     run: str
     within: str = "10 min"
 
+    mend = "mend what its log says, and run it again: what is done stays done"
+
     def inputs(self, site: Site) -> State:
         return {"run": self.run}
 

@@ -16,6 +16,8 @@ class Train(Stage):
     resume: str = ""
     checkpoint: str = "outputs/checkpoint-*"
 
+    mend = "mend what its log says, and run it again: what is done stays done"
+
     def inputs(self, site: Site) -> State:
         return {"run": self.run}
 

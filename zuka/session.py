@@ -337,7 +337,8 @@ class Session:
             self._unchanged(item)
             lines = self._look_again(item)
         if lines:
-            raise StageError(f"still not as asked: {'; '.join(lines)}")
+            stage = item.placed.stage
+            raise StageError(f"still not as asked: {'; '.join(lines)}", hint=stage.mend)
         if item.placed.stage.role == "finish":
             self._settle(item)
 

@@ -121,6 +121,8 @@ class Stage:
     """Neighbours in a recipe that are all ``beside`` do not need each other."""
     survives_silence: ClassVar[bool] = False
     """After this stage acted, a box that does not answer is an answer (power-off)."""
+    mend: ClassVar[str] = "run it again; `zuka doctor` looks at the box"
+    """What a person does next when this stage acted and the box is still not as asked."""
 
     def inputs(self, site: Site) -> State:
         """Return what this stage is made from: the recipe's values and local files, alone."""

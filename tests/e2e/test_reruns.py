@@ -361,6 +361,7 @@ def test_a_failed_stage_repaired(sandboxed: Project) -> None:
     assert (1, "train") == (failed.code, failed.ran[-1]), failed
     assert "failed 7" in failed.err
     assert "no luck" in failed.err
+    assert "hint: mend what its log says" in failed.err
     assert "1 failed, 4 not run, THE BOX IS STILL ON" in failed.out
     assert ["train"] == sandboxed.run().ran
     sandboxed.write_recipe(sandboxed.recipe())

@@ -1,4 +1,5 @@
 # off.sh [ARGV...]: tell this box to go, in a moment, so that this very connection can still hear it.
+PATH=$PATH:/usr/sbin:/sbin # sshd gives none of them to a user who is not root
 if [ $# = 0 ]; then
     if command -v shutdown >/dev/null 2>&1; then set -- shutdown -h now
     elif command -v poweroff >/dev/null 2>&1; then set -- poweroff
