@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 import time
 from collections.abc import Iterator
@@ -34,7 +35,22 @@ def walk(machine: Machine, project: Path) -> Iterator[Walked]:
         yield from _outside(machine)
         yield from _inside(machine, project)
     except HostError as error:
-        yield Walked(_at(error), "bad", str(error.args[0]), error.hint)
+        # Elsewhere an error that nobody knows leads to the doctor; here it is time for ssh's own.
+        unknown = error.hint == f"zuka doctor {machine.name}"
+        hint = f"what ssh itself says: {_by_hand(machine)}" if unknown else error.hint
+        yield Walked(_at(error), "bad", str(error.args[0]), hint)
+
+
+def _by_hand(machine: Machine) -> str:
+    """Return the command with which a person goes the same way."""
+    if machine.sandbox:
+        return "zuka sandbox ssh -- true"
+    key = ["-i", str(machine.key)] if machine.key else []
+    jump = ["-J", machine.jump] if machine.jump else []
+    port = ["-p", str(machine.port)] if machine.port else []
+    who = f"{machine.user}@" if machine.user else ""
+    words = [*port, *key, *jump, f"{who}{machine.address or machine.name}", "true"]
+    return shlex.join(["ssh", "-v", *words])
 
 
 def _at(error: HostError) -> str:
@@ -67,7 +83,10 @@ def _resolved(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        hint = "is it written as the console shows it? is your network up?"
+        hint = (
+            "is it written as the console shows it? is your network up? a name of your own takes"
+            " its address with: zuka rebind NAME -p PORT USER@ADDRESS"
+        )
         raise HostError(f"nobody knows the name '{host}': {error}", hint=hint) from None
     return [str(each[4][0]) for each in found]
 

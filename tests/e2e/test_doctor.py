@@ -88,6 +88,26 @@ def test_a_port_of_something_else(sshd: SshdBox, folder: Path, greeting: bytes, 
     assert words in last.text
 
 
+def test_an_error_that_nobody_knows(sshd: SshdBox, folder: Path) -> None:
+    """The doctor does not send to the doctor: it shows how to hear what ssh itself says."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def babble() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                connection.sendall(b"SSH-2.0-babble\r\n" + b"\x00\x00\x00\x0c\x0a\x15" + bytes(60))
+
+        threading.Thread(target=babble, daemon=True).start()
+        port = server.getsockname()[1]
+        *_, last = doctor.walk(reached(sshd, port=port), folder)
+
+    assert ("login", "bad") == (last.step, last.level), last
+    assert f"ssh -v -p {port} -i " in last.next
+
+
 def test_a_key_that_is_refused(sshd: SshdBox, folder: Path) -> None:
     """It stops at the login, with what to do about the key."""
     (sshd.root / "authorized_keys").write_text("")
