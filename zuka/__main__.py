@@ -25,10 +25,18 @@ def _run(arguments: list[str]) -> int:
     from zuka.ui import complain
 
     try:
-        return commands.run(arguments)
+        code = commands.run(arguments)
+        sys.stdout.flush()  # here, where a full disk or a closed pipe is still answered
+    except BrokenPipeError:
+        raise
     except Error as error:
         complain(error)
         return error.exit_code
+    except OSError as error:
+        hint = "is this disk full, or a folder not ours to write?"
+        complain(Error(f"on this laptop: {error}", hint=hint))
+        return Error.exit_code
+    return code
 
 
 if __name__ == "__main__":

@@ -39,6 +39,10 @@ class Boxes:
         """Return the file of the box under this name."""
         return self.folder / f"{machine}.json"
 
+    def names(self) -> list[str]:
+        """Return the names under which boxes were met."""
+        return sorted(path.stem for path in self.folder.glob("*.json"))
+
     def known(self, machine: str) -> str | None:
         """Return the id of the box last used under this name."""
         found = self._read(machine).get("id")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +48,46 @@ def test_a_mistyped_stage_has_a_hint(sandboxed: Project, words: str) -> None:
 
     assert (2, "") == (done.code, done.out), done
     assert "did you mean 'env'?" in done.err
+
+
+@pytest.mark.parametrize("words", ["doctor mygpu", "rebind mygpu", "rebind mygpu --ssh-config"])
+def test_a_mistake_in_machines_is_shown_at_its_place(sandboxed: Project, words: str) -> None:
+    """Commands that read no recipe show it as those do that read one."""
+    (sandboxed.folder / "machines.yaml").write_text("machines:\n  mygpu: {adress: a}\n")
+    done = sandboxed.zuka(*words.split())
+
+    assert (2, True) == (done.code, done.err.startswith("machines.yaml:2:10: ")), done
+    assert "did you mean 'address'?" in done.err
+    assert "2 mistakes in machines.yaml" in done.err
+
+
+def test_a_name_that_was_never_met_is_not_rebound(sandboxed: Project) -> None:
+    """A slip of the keyboard would be taken for done, and the box refused all the same."""
+    (sandboxed.folder / "machines.yaml").write_text("machines:\n  mygpu: {address: a}\n")
+    done = sandboxed.zuka("rebind", "mygqu")
+
+    assert (2, "") == (done.code, done.out), done
+    assert "did you mean 'mygpu'?" in done.err
+    assert 0 == sandboxed.zuka("rebind", "mygpu").code
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("command", ["kinds", "--help", "completion"])
+def test_a_full_disk_is_no_traceback(sandboxed: Project, command: str) -> None:
+    """It is this laptop's trouble, and is said so."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "zuka", command],
+            cwd=sandboxed.folder,
+            env=sandboxed.environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert (1, False) == (done.returncode, "Traceback" in done.stderr), done
+    assert "hint: is this disk full" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["check", "status", "plan", "list"])

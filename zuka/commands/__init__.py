@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
+import signal
 import sys
 from types import ModuleType
 
@@ -37,7 +38,19 @@ def module(name: str) -> ModuleType:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command."""
+    """Run one command; raise Error."""
+    from zuka.places import Problems
+
+    try:
+        return _run(arguments)
+    except Problems as error:  # of machines.yaml, which commands without a recipe read alone
+        from zuka.checking import found
+        from zuka.errors import RecipeError
+
+        raise RecipeError(found([*error.problems], "machines.yaml"), placed=True) from None
+
+
+def _run(arguments: list[str]) -> int:
     first = arguments[0] if arguments else "--help"
     if first in names():
         command = module(first)
@@ -81,6 +94,8 @@ def run_doit(arguments: list[str]) -> int:
 
     from zuka.asking import recipe_path
 
+    if arguments[0] == "help":  # a closed pipe ends it; doit would print a traceback
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if {"-h", "--help"} & set(arguments):
         arguments = ["help", arguments[0]]
     named = [a for a in arguments[1:] if a[:1].isalpha() and "=" not in a]

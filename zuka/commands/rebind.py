@@ -72,12 +72,19 @@ def _refuse_a_slip(name: str, project: Path, *, reached: bool) -> None:
         raise RecipeError(f"'{name}' is no name of a box", hint=_USAGE)
     if name == machines.SANDBOX and reached:
         raise RecipeError("the sandbox is on this machine, and has no other address", hint=_USAGE)
-    state = project / ".zuka"
-    met = (state / "known_hosts" / name).exists() or Boxes(state / "boxes").facts(name)
-    listed = [machine.name for machine in machines.listed(project)]
-    if not (reached or met or name in (machines.SANDBOX, *listed)):
-        hint = near(name, listed) if listed else _USAGE
-        raise RecipeError(f"no box '{name}' is known in this project", hint=hint)
+    if not reached:
+        _check_met(name, project)
+
+
+def _check_met(name: str, project: Path) -> None:
+    """Raise RecipeError for a name that nothing is known of: it is mistyped, or has no address."""
+    pins = project / ".zuka" / "known_hosts"
+    met = [*Boxes(project / ".zuka" / "boxes").names(), *(p.name for p in pins.glob("*"))]
+    known = sorted({machines.SANDBOX, *(m.name for m in machines.listed(project)), *met})
+    if name not in known:
+        way = f"a new one takes its address: zuka rebind {name} -p PORT USER@HOST"
+        hint = f"{near(name, known)}; {way}"
+        raise RecipeError(f"no box '{name}' was met in this project", hint=hint)
 
 
 def share(project: Path) -> None:
