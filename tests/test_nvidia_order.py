@@ -158,6 +158,13 @@ class TestOrder:
         assert verdicts("NVIDIA GeForce RTX 4090, 24564", order)[0] == "gpu-fine"
 
 
+def test_an_order_without_any_card() -> None:
+    """A header alone, or a panel alone, is no card."""
+    for text in (HEAD, case("1-umd-610-version.in"), case("1-xuehai-empty-vs-none.in")):
+        assert verdicts(text, {"count": 1}) == ["no-card"]
+        assert "no-card" not in verdicts(text)
+
+
 class TestUse:
     """Memory is free, or somebody holds it, seen or not."""
 

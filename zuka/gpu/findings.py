@@ -39,7 +39,8 @@ def _all(cards: Cards, order: Mapping[str, Any]) -> Verdicts:
             {"said": said, "lost": lost, "unlinked": said, "faulty": lost},
         )
     if not cards.cards:
-        yield from () if cards.trouble else _without_cards(cards)
+        if not cards.trouble:
+            yield from [("no-card", {})] if order else _without_cards(cards)
         return
     if cards.no_slices and not any(card.slices for card in cards.cards):
         yield "no-slice", {}
