@@ -36,6 +36,18 @@ class TestModels:
             ("Tesla K80", 11441, "K80", "3.7"),
             ("GeForce GTX TITAN X", 12206, "GTX TITAN X", "5.2"),
             ("NVIDIA TITAN X (Pascal)", 12196, "TITAN X", "6.1"),
+            ("GRID V100DX-32C", 32768, "V100 32GB", "7.0"),
+            ("NVIDIA A100-1-5CME", None, "A100", "8.0"),
+            ("GRID T4-1B4", 1024, "T4", "7.5"),
+            ("NVIDIA RTX6000-Ada-24Q", None, "RTX 6000 Ada", "8.9"),
+            ("NVIDIA H100L-94C", None, "H100", "9.0"),
+            ("GRID RTX8000-48Q", None, "Quadro RTX 8000", "7.5"),
+            ("NVIDIA RTX A5000 Laptop GPU", 16384, "RTX A5000 Laptop", "8.6"),
+            ("NVIDIA GeForce RTX 5090 Laptop GPU", 24463, "RTX 5090 Laptop", "12.0"),
+            ("NVIDIA GH200 144G HBM3e", 147456, "GH200 144GB", "9.0"),
+            ("NVIDIA H20-3e", 143771, "H20 3e", "9.0"),
+            ("NVIDIA B300 SXM6 AC", 275040, "B300", "10.3"),
+            ("NVIDIA Thor", None, "Thor", "11.0"),
         ],
     )
     def test_known(self, name: str, memory: int | None, right: str, capability: str) -> None:
