@@ -102,10 +102,18 @@ def _problems(root: Value, error: Any, who: str) -> Iterator[Problem]:
             if error.validator_value.index(key[1]) == _first(error, value):
                 for missing in error.validator_value:
                     if missing not in value.data:
-                        yield Problem(value.place, f"{name} needs the key '{missing}'")
+                        text = f"{name} needs the key '{missing}'"
+                        yield Problem(value.place, text, _told(error.schema, missing))
         case _:
             text, hint = _explained(error, name, value)
             yield Problem(value.place, text, hint)
+
+
+def _told(schema: Mapping[str, Any], key: str) -> str:
+    """Return what a key is, as `zuka kinds` tells it."""
+    facts = schema.get("properties", {}).get(key, {})
+    example = "".join(f" Such as: {text}" for text in facts.get("examples", [])[:1])
+    return f"{key}: {facts['description']}{example}" if "description" in facts else ""
 
 
 def _first(error: Any, value: Value) -> int:
