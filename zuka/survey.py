@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zuka.demand import Standing, demand, ordered
+from zuka.errors import RecipeError
 from zuka.journal import Journal
 from zuka.recipe import Placed, Recipe
 from zuka.records import Dues, DuesFile, Record, records
@@ -109,7 +110,7 @@ def _surveyed(grounds: Grounds, recipe: Recipe, reader: Reader) -> Iterator[Surv
         placed = by_name[name]
         given = {k: v for need in placed.needs for k, v in offers[need].items()}
         site = Site(grounds.project, recipe.name, name, reader, grounds.access, given)
-        inputs = placed.stage.inputs(site)
+        inputs = _inputs(placed, site)
         above = frozenset[str]().union(*(descent[need] for need in placed.needs))
         site = replace(site, fingerprint=_digest("stage", placed, inputs, above))
         lineage = placed.stage.lineage(inputs)
@@ -117,6 +118,16 @@ def _surveyed(grounds: Grounds, recipe: Recipe, reader: Reader) -> Iterator[Surv
         descent[name] = own if lineage else above
         offers[name] = {**given, **placed.stage.offers(site)}
         yield Surveyed(placed, site, inputs, _record(placed, site))
+
+
+def _inputs(placed: Placed, site: Site) -> State:
+    """Return what a stage is made from; an error of it stands at the stage's place."""
+    try:
+        return placed.stage.inputs(site)
+    except RecipeError as error:
+        text = str(error.args[0])
+        hint = error.hint or "its paths are relative to the project's folder"
+        raise RecipeError(f"{placed.place}: {text}", hint=hint, placed=True) from None
 
 
 def _digest(name: str, placed: Placed, values: State, above: Collection[str]) -> str:

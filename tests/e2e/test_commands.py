@@ -50,6 +50,18 @@ def test_a_mistyped_stage_has_a_hint(sandboxed: Project, words: str) -> None:
     assert "did you mean 'env'?" in done.err
 
 
+@pytest.mark.parametrize("command", ["plan", "why", "run", "status"])
+def test_a_file_that_is_not_there_is_told_at_its_stage(sandboxed: Project, command: str) -> None:
+    """Where the stage stands, and what its paths are relative to; nothing is sent."""
+    (sandboxed.folder / "requirements.txt").unlink()
+    done = sandboxed.zuka(command, *(["train"] if command != "status" else []))
+
+    assert 2 == done.code, done
+    assert done.err.startswith("recipes/train.yaml:"), done.err
+    assert "requirements.txt" in done.err
+    assert "hint: its paths are relative to the project's folder" in done.err
+
+
 @pytest.mark.parametrize("words", ["doctor mygpu", "rebind mygpu", "rebind mygpu --ssh-config"])
 def test_a_mistake_in_machines_is_shown_at_its_place(sandboxed: Project, words: str) -> None:
     """Commands that read no recipe show it as those do that read one."""
