@@ -14,6 +14,7 @@ def main(argv: list[str] | None = None) -> int:
         door.leave_if_done(arguments)
         return _run(arguments)
     except BrokenPipeError:
+        _drop_what_nobody_takes()
         return 141  # as a program that SIGPIPE ends
     except KeyboardInterrupt:
         return 130  # also while modules are still loaded
@@ -35,8 +36,19 @@ def _run(arguments: list[str]) -> int:
     except OSError as error:
         hint = "is this disk full, or a folder not ours to write?"
         complain(Error(f"on this laptop: {error}", hint=hint))
+        _drop_what_nobody_takes()
         return Error.exit_code
     return code
+
+
+def _drop_what_nobody_takes() -> None:
+    """Let what standard output still holds go: Python would try again at its end, and complain."""
+    import os
+
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -84,14 +84,16 @@ def test_a_name_that_was_never_met_is_not_rebound(sandboxed: Project) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize("command", ["kinds", "--help", "completion"])
-def test_a_full_disk_is_no_traceback(sandboxed: Project, command: str) -> None:
+def test_a_full_disk_is_no_traceback(sandboxed: Project, command: str, *, buffered: bool) -> None:
     """It is this laptop's trouble, and is said so."""
+    environment = {**sandboxed.environment, "PYTHONUNBUFFERED": "" if buffered else "1"}
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "zuka", command],
             cwd=sandboxed.folder,
-            env=sandboxed.environment,
+            env=environment,
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
