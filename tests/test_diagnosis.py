@@ -426,4 +426,4 @@ def test_what_is_strange_in_a_config(name: str, host: str, words: str) -> None:
     """It works, and is told all the same."""
     settings = sshconfig.effective(Machine(host), CONFIGS / f"{name}.conf")
 
-    assert words in " ".join(text for text, _ in sshconfig.doubts(settings))
+    assert words in " ".join(each.means("en") for each in sshconfig.doubts(settings))

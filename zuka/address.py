@@ -12,6 +12,7 @@ from typing import Any
 
 from zuka import pasted
 from zuka.errors import RecipeError
+from zuka.finding import Finding
 from zuka.rooms import builtin
 from zuka.store import write_whole
 
@@ -33,7 +34,6 @@ _SETTINGS = {
     "identityfile": "key",
     "proxyjump": "jump",
 }
-_EXAMPLE = "as in: zuka rebind mygpu -p 22022 root@203.0.113.7"
 
 
 def parse(given: Sequence[str]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def parse(given: Sequence[str]) -> dict[str, Any]:
         if "address" in facts:
             break
     if "address" not in facts:
-        raise RecipeError("no host among the arguments of ssh", hint=_EXAMPLE)
+        raise RecipeError.of("address", "no-host")
     if "port" in facts:
         facts["port"] = int(facts["port"]) if str(facts["port"]).isdecimal() else facts["port"]
     _check(facts)
@@ -75,7 +75,7 @@ def _read(program: str, words: Sequence[str]) -> dict[str, Any]:
     if not program and len(rest) > 1 and rest[1].isdecimal():
         facts.setdefault("port", rest.pop(1))  # a console's table: the host, and then the port
     if not program and len(rest) > 1:
-        raise RecipeError("no host, or more than one, among the words", hint=_EXAMPLE)
+        raise RecipeError.of("address", "many-hosts")
     return {**_destination(rest[0]), **facts} if rest else facts
 
 
@@ -119,7 +119,7 @@ def _check(facts: Mapping[str, Any]) -> None:
     except Problems as error:
         problems = [*error.problems]
     for problem in problems:
-        raise RecipeError(problem.text, hint=problem.hint or _EXAMPLE)
+        raise RecipeError(problem.text, hint=problem.hint or Finding("address", "no-host").next())
 
 
 def is_name(name: str) -> bool:
@@ -148,10 +148,10 @@ def write(path: Path, name: str, reached: Mapping[str, Any]) -> None:
         whole = yaml.load(text)
     except YAMLError as error:
         place = re.sub(r"\s+", " ", str(error))[:200]
-        raise RecipeError(f"{path.name} cannot be read: {place}", hint="zuka check") from None
+        raise RecipeError.of("address", "file-unreadable", file=path.name, said=place) from None
     whole = {} if whole is None else whole
     if not isinstance(whole, dict) or not isinstance(whole.get("machines") or {}, dict):
-        raise RecipeError(f"{path.name} is not a map of machines", hint="zuka check")
+        raise RecipeError.of("address", "file-no-map", file=path.name)
     if not whole.get("machines"):
         whole["machines"] = {}
     box = whole["machines"].setdefault(name, {})

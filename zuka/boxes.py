@@ -15,8 +15,7 @@ _FORMAT = 1
 
 def stranger(machine: str, ids: str = "") -> StrangerError:
     """Return the error for a box that is not the known one."""
-    text = f"another box answers for '{machine}'{ids}; nothing was sent"
-    return StrangerError(text, hint=f"if you rented a new one: zuka rebind {machine}")
+    return StrangerError.of("access", "stranger", machine=machine, ids=ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class Boxes:
         value = self._read(machine)
         known = value.get("id")
         if known and met.id and known != met.id and not value.get("rebound"):
-            raise stranger(machine, f": its id is {met.id}, not {known}")
+            raise stranger(machine, f" (id {met.id} ≠ {known})")
 
     def remember(self, machine: str, met: BoxId) -> None:
         """Write down the box that was used."""

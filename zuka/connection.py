@@ -19,7 +19,7 @@ from typing import IO
 from zuka import diagnosis, login, shell
 from zuka.boxes import stranger
 from zuka.errors import CrowdedError, HostError, StrangerError
-from zuka.finding import language
+from zuka.finding import Finding
 from zuka.machines import Machine
 
 _LOGIN_TAKES = 30.0
@@ -102,10 +102,8 @@ class Connection:
             ):
                 out = b"".join(client.blocks(deadline))
                 if time.monotonic() > deadline:
-                    raise HostError(
-                        f"{self.machine.name}: no answer within {limit:.0f} s",
-                        hint="the box may hang; look with ssh",
-                    )
+                    facts = {"machine": self.machine.name, "seconds": round(limit)}
+                    raise HostError.of("access", "no-answer", **facts)
                 self.refuse_a_stranger(client)
                 if out or client.process.wait() != _SSH_FAILED:
                     return out
@@ -149,7 +147,7 @@ class Connection:
         others = len(self._clients) - 1
         if others and "session request failed" in said:
             self._most = others
-            return CrowdedError(f"{self.machine.name}: the server allows {others} at a time")
+            return CrowdedError.of("access", "crowded", machine=self.machine.name, count=others)
         return diagnosis.explain(said, self.machine.name)
 
     def raise_if_crowded(self, client: Client) -> None:
@@ -197,7 +195,8 @@ class Connection:
             login.prepare(key, self._say)
         said = self._log_in()
         if not known and self._known_hosts.exists():
-            self._say(f"{self.machine.name}: first contact, host key {self._pinned()}")
+            facts = {"machine": self.machine.name, "key": self._pinned()}
+            self._say(Finding("access", "first-contact", facts).means())
         if (
             said
             and key
@@ -215,8 +214,7 @@ class Connection:
         settings = sshconfig.effective(self.machine)  # an alias tells nothing, its HostName does
         wrong = platforms.refused(settings.get("hostname", ""), settings.get("user", ""))
         if wrong:
-            text = f"{self.machine.name}: {wrong.means(language())}"
-            raise HostError(text, hint=wrong.next(language()))
+            raise HostError(f"{self.machine.name}: {wrong.means()}", hint=wrong.next())
 
     def _log_in(self) -> str:
         """Open the master; return what ssh said when it could not."""
@@ -244,11 +242,9 @@ class Connection:
         key = self.machine.key
         if not key or "Permission denied" not in said or _is_of_a_hop(said):
             return error
-        wrong, hint = login.why_refused(key)
-        if wrong:
-            return HostError(f"{self.machine.name}: {wrong}", hint=hint)
-        line = f"{login.public(key)} zuka"
-        return HostError(error.args[0], hint=f"give this line to the console of the box: {line}")
+        wrong = login.why_refused(key, self.machine.name)
+        facts = {"said": error.args[0], "line": f"{login.public(key)} zuka"}
+        return wrong or HostError.of("access", "key-unknown", **facts)
 
     def _options(self, *more: str) -> list[str]:
         key = self.machine.key
@@ -319,9 +315,7 @@ def _ssh(argv: Sequence[str]) -> tuple[int, str]:
         except subprocess.TimeoutExpired:
             return 255, "timed out"
         except FileNotFoundError:
-            raise HostError(
-                "'ssh' is not installed here", hint="apt install openssh-client, or the like"
-            ) from None
+            raise HostError.of("access", "ssh-missing") from None
         errors.seek(0)
         return code, shell.clean_lines(errors.read().decode(errors="replace"))
 
@@ -382,5 +376,5 @@ def _socket_folder() -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     info = folder.lstat()
     if folder.is_symlink() or info.st_uid != os.getuid() or info.st_mode & 0o077:
-        raise HostError(f"{folder} is not a private folder of yours", hint="remove it")
+        raise HostError.of("access", "folder-not-private", folder=folder)
     return folder

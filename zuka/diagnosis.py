@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from zuka import memory
 from zuka.errors import HostError
-from zuka.finding import LANGUAGES, Finding, language, rows
+from zuka.finding import LANGUAGES, Finding, rows
 from zuka.shell import clean, clean_lines
 
 _MOST, _WIDEST = 200_000, 1_000
@@ -182,15 +182,15 @@ def explain(stderr: str, machine: str, keys: str = "") -> HostError:
         return HostError(f"{machine}: {last}", hint=f"zuka doctor {machine}")
     facts = {**found.facts, "machine": machine, "keys": keys}
     found = Finding(found.kind, found.verdict, facts)
-    means = found.means(language()).rstrip(".。")
+    means = found.means().rstrip(".。")
     text = f"{machine}: {means[0].lower() if means[1:2].islower() else means[0]}{means[1:]}"
-    return HostError(f"{text} (ssh: {last})", hint=found.next(language()))
+    return HostError(f"{text} (ssh: {last})", hint=found.next())
 
 
 def hint(said: str) -> str:
     """Return the next step that a failed command's words ask for; empty when nobody knows one."""
     found = recognise(said)
-    return found.next(language()) if found else ""
+    return found.next() if found else ""
 
 
 def runs_nothing(out: bytes, machine: str) -> HostError:
@@ -199,8 +199,7 @@ def runs_nothing(out: bytes, machine: str) -> HostError:
     found = recognise(said)
     if found and found.verdict in ("pty-only-proxy", "account-closed"):
         found = Finding(found.kind, found.verdict, {**found.facts, "machine": machine})
-        text = f"{machine}: this login runs no commands: {found.means(language())}"
-        return HostError(text, hint=found.next(language()))
-    words = f"; it says: {said.splitlines()[-1][:200]}" if said else ""
-    text = f"{machine}: this login runs no commands{words}"
-    return HostError(text, hint="is it the right user? give 'user' in machines.yaml")
+        facts = {"machine": machine, "why": found.means(), "next": found.next()}
+        return HostError.of("access", "runs-nothing-because", **facts)
+    words = f" ({said.splitlines()[-1][:200]})" if said else ""
+    return HostError.of("access", "runs-nothing", machine=machine, words=words)

@@ -12,7 +12,7 @@ from typing import Any
 
 from zuka import checkup, sshconfig
 from zuka.errors import HostError
-from zuka.finding import Finding, Level, language
+from zuka.finding import Finding, Level
 from zuka.host import SshHost
 from zuka.machines import Machine
 
@@ -41,6 +41,11 @@ def walk(machine: Machine, project: Path) -> Iterator[Walked]:
         yield Walked(_at(error), "bad", str(error.args[0]), hint)
 
 
+def _step(step: str, verdict: str, **facts: Any) -> Walked:
+    """Return a step that a row of the catalogue words."""
+    return _walked(Finding("way", verdict, facts), step)
+
+
 def _by_hand(machine: Machine) -> str:
     """Return the command with which a person goes the same way."""
     if machine.sandbox:
@@ -59,15 +64,15 @@ def _at(error: HostError) -> str:
 
 def _outside(machine: Machine) -> Iterator[Walked]:
     settings = _named("ssh_config", sshconfig.effective, machine)
-    yield Walked("ssh_config", "good", sshconfig.way(settings))
-    for text, hint in sshconfig.doubts(settings):
-        yield Walked("ssh_config", "warn", text, hint)
+    yield _step("ssh_config", "settings", way=sshconfig.way(settings))
+    for doubt in sshconfig.doubts(settings):
+        yield _walked(doubt, "ssh_config")
     if machine.jump or sshconfig.is_through(settings):
         return  # what lies behind another host cannot be seen from here
     host, port = settings["hostname"], int(settings["port"])
     addresses = _named("name", _resolved, host, port)
-    yield Walked("name", "good", f"{host} is {', '.join(dict.fromkeys(addresses))}")
-    yield Walked("port", "good", f"{port} answers: {_named('port', _greeted, host, port)}")
+    yield _step("name", "name", host=host, addresses=", ".join(dict.fromkeys(addresses)))
+    yield _step("port", "port", port=port, greeting=_named("port", _greeted, host, port))
 
 
 def _named(step: str, act: Any, *arguments: Any) -> Any:
@@ -83,28 +88,20 @@ def _resolved(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        hint = (
-            "is it written as the console shows it? is your network up? a name of your own takes"
-            " its address with: zuka rebind NAME -p PORT USER@ADDRESS"
-        )
-        raise HostError(f"nobody knows the name '{host}': {error}", hint=hint) from None
+        raise HostError.of("way", "name-unknown", host=host, said=error) from None
     return [str(each[4][0]) for each in found]
 
 
 def _greeted(host: str, port: int) -> str:
-    from zuka.shell import clean
-
     try:
         with socket.create_connection((host, port), timeout=_CONNECTS_WITHIN) as connection:
             connection.settimeout(_CONNECTS_WITHIN)
             greeting = connection.recv(256)
     except OSError as error:
-        hint = "is the box on? is the port the one of today? consoles give a new one at each start"
-        raise HostError(f"{host}, port {port}: {error}", hint=hint) from None
-    text = clean(greeting.decode("utf-8", "replace").splitlines()[0] if greeting else "")
+        raise HostError.of("way", "port-closed", host=host, port=port, said=error) from None
+    text = greeting.decode("utf-8", "replace").splitlines()[0] if greeting else ""
     if not text.startswith("SSH-"):
-        said = f"what answers is no SSH server: '{text}'" if text else "the port answers nothing"
-        raise HostError(said, hint="is it the SSH port? 6006 and 8888 are for web pages")
+        raise HostError.of("way", "port-of-another" if text else "port-mute", greeting=text)
     return text
 
 
@@ -116,18 +113,15 @@ def _inside(machine: Machine, project: Path) -> Iterator[Walked]:
     took = time.monotonic() - began
     for text in told:
         yield Walked("login", "good", text)
-    yield Walked("login", "good", f"a command ran, all in {took:.1f} s")
-    known = f"its id is {look.box.id}" if look.box.id else "zuka was never here"
-    yield Walked("box", "good", known)
+    yield _step("login", "login", seconds=f"{took:.1f}")
+    yield _step("box", "box" if look.box.id else "box-new", id=look.box.id)
     found = checkup.read(look.replies[0][0].out, (), time.time(), machine.address)
-    yield Walked(
-        "programs", "good", f"{' '.join(sorted(found.tools)) or 'none of those that help'}"
-    )
+    tools = " ".join(sorted(found.tools))
+    yield _step("programs", "programs" if tools else "programs-none", tools=tools)
     for each in checkup.findings(found, {"platform": machine.platform, "profile": machine.profile}):
-        yield _walked(each)
+        yield _walked(each, each.kind)
 
 
-def _walked(finding: Finding) -> Walked:
-    tongue = language()
-    hint = "" if finding.level == "good" else finding.next(tongue)
-    return Walked(finding.kind, finding.level, finding.means(tongue), hint)
+def _walked(finding: Finding, step: str) -> Walked:
+    hint = "" if finding.level == "good" else finding.next()
+    return Walked(step, finding.level, finding.means(), hint)

@@ -14,7 +14,10 @@ DetachedError       130   Ctrl-C; what runs on the box goes on
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Error(Exception):
@@ -26,6 +29,14 @@ class Error(Exception):
         """Keep the hint apart, so that it is printed on its own line."""
         super().__init__(message)
         self.hint = hint
+
+    @classmethod
+    def of(cls, kind: str, verdict: str, **facts: Any) -> Self:
+        """Return the error that a row of the catalogue words, in the user's language."""
+        from zuka.finding import Finding
+
+        found = Finding(kind, verdict, facts)
+        return cls(found.means(), hint=found.next())
 
     def __str__(self) -> str:
         """Return the message, and the next step under it."""

@@ -40,25 +40,25 @@ class Finding:
         level: Level = rows(self.kind)[self.verdict]["level"]
         return level
 
-    def means(self, language: Language = "en") -> str:
-        """Return what was found, in one sentence."""
-        return self._filled("means", language)
+    def means(self, tongue: Language | None = None) -> str:
+        """Return what was found, in one sentence; in the user's language, unless one is told."""
+        return self._filled("means", tongue or language())
 
-    def next(self, language: Language = "en") -> str:
+    def next(self, tongue: Language | None = None) -> str:
         """Return what to do about it; empty when nothing is to be done."""
-        return self._filled("next", language)
+        return self._filled("next", tongue or language())
 
     def plain(self) -> dict[str, Any]:
         """Return the stable form for machines: kind, verdict, facts, advice in each language."""
         advice = {
-            language: " ".join(filter(None, (self.means(language), self.next(language))))
-            for language in LANGUAGES
+            tongue: " ".join(filter(None, (self.means(tongue), self.next(tongue))))
+            for tongue in LANGUAGES
         }
         facts = dict(self.facts)
         return {"kind": self.kind, "verdict": self.verdict, "facts": facts, "advice": advice}
 
-    def _filled(self, part: str, language: Language) -> str:
-        text: str = rows(self.kind)[self.verdict][language].get(part, "")
+    def _filled(self, part: str, tongue: Language) -> str:
+        text: str = rows(self.kind)[self.verdict][tongue].get(part, "")
         return text.format_map({key: clean(str(value)) for key, value in self.facts.items()})
 
 

@@ -110,10 +110,7 @@ class SshHost:
             for n, runs in enumerate(questions)
         )
         if box is None or boot is None or any(None in each for each in replies):
-            raise HostError(
-                f"{self._name}: the answer of the box is cut short",
-                hint="run it again; if it happens each time, look with: zuka sandbox ssh, or ssh",
-            )
+            raise HostError.of("access", "answer-cut-short", machine=self._name)
         names = [*shell.clean_lines(boot.out).split("\n"), ""]
         found = BoxId(_box_id(box.out), names[0][:80], names[1][:80])
         self._home = replace(self._home, known=found.id or "")
@@ -174,10 +171,7 @@ class SshHost:
             text = f"\n{mark} begin\n".encode() + client.stdout.read()
         reply = shell.Answers(text, mark).order()
         if reply is None:
-            raise HostError(
-                f"{self._name}: the connection was cut while sending {tree}",
-                hint="run it again: what was finished is kept",
-            )
+            raise HostError.of("access", "cut-while-sending", machine=self._name, what=tree)
         _raise_for(Run(run.argv, shown=str(step)), reply)
 
     def pull(self, step: Pull, into: Path, watch: Watch) -> dict[str, FileRecord]:
@@ -236,10 +230,7 @@ class SshHost:
                 lost_since = 0.0
             lost_since = lost_since or time.monotonic()
             if time.monotonic() - lost_since > self._patience:
-                raise HostError(
-                    f"{self._name}: the link is gone; run {step.run} goes on on the box",
-                    hint="the same command comes back to it",
-                )
+                raise HostError.of("access", "link-gone", machine=self._name, run=step.run)
             time.sleep(0.2)
 
     def _follow_once(self, run: Run, framing: Framing, deadline: float) -> bool:
@@ -275,7 +266,7 @@ def _in_turn(act: Callable[[], _T]) -> _T:
 
 def _raise_for(step: Run, reply: Reply | None) -> None:
     if reply is None:
-        raise HostError(f"the connection was cut during '{step}'", hint="run it again")
+        raise HostError.of("access", "cut-during", step=step)
     if reply.code:
         tail = "\n".join(map(shell.clean, reply.out.strip().splitlines()[-_TAIL:]))
         shown = str(step) if len(str(step)) < 500 else f"{str(step)[:500]}…"  # noqa: PLR2004

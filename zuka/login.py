@@ -9,9 +9,11 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from zuka import shell
 from zuka.errors import HostError
+from zuka.finding import Finding
 from zuka.machines import own_key
 from zuka.onbox import authorize
 
@@ -33,24 +35,25 @@ def prepare(key: Path, say: Say) -> None:
         info = key.stat()
     except OSError:
         if key != own_key():
-            raise HostError(f"no private key at {key}", hint=_where(key)) from None
+            raise _missing(key) from None
         _make(key)
-        say(f"made a key for the boxes you rent: {key}")
+        say(_told("key-made", key=key))
         return
     if info.st_mode & _OTHERS and info.st_uid == os.getuid() and not key.is_symlink():
         key.chmod(0o600)
-        say(f"closed {key} to others: ssh refuses a private key that they can read")
+        say(_told("key-closed", key=key))
     if key.stat().st_mode & _OTHERS:
-        raise HostError(
-            f"others can read the private key {key}, so ssh refuses it",
-            hint="copy it to a file system that keeps modes, such as ~/.ssh, and chmod 600 it",
-        )
+        raise HostError.of("access", "key-open", key=key)
 
 
-def _where(key: Path) -> str:
+def _told(verdict: str, **facts: Any) -> str:
+    return Finding("access", verdict, facts).means()
+
+
+def _missing(key: Path) -> HostError:
     if re.match(r"[A-Za-z]:[^\\/]", key.name):
-        return f"'{key.name}' looks like a Windows path that lost its backslashes: write it anew"
-    return f"ssh-keygen -t ed25519 -f {key}; or leave 'key' out, and zuka makes one"
+        return HostError.of("access", "key-path-of-windows", key=key, name=key.name)
+    return HostError.of("access", "no-private-key", key=key)
 
 
 def _make(key: Path) -> None:
@@ -83,14 +86,15 @@ def _derived(key: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def why_refused(key: Path) -> tuple[str, str]:
-    """Return what is wrong with a key that a box refused, and the hint; empty: it may be fine."""
+def why_refused(key: Path, machine: str) -> HostError | None:
+    """Return what is wrong with a key that a box refused; None: it may be fine."""
     done = _derived(key)
     if done.returncode == 0:
-        return "", ""
+        return None
+    facts = {"machine": machine, "key": key}
     if "passphrase" in done.stderr:
-        return f"{key} has a passphrase, and no agent holds it", f"ssh-add {key}"
-    return f"{key} is no private key: {done.stderr.strip()[:200]}", "is it the public half?"
+        return HostError.of("access", "key-has-passphrase", **facts)
+    return HostError.of("access", "key-is-none", **facts, said=done.stderr.strip()[:200])
 
 
 def admit(ssh: Sequence[str], target: str, key: Path, said: str, say: Say) -> bool:
@@ -105,11 +109,11 @@ def admit(ssh: Sequence[str], target: str, key: Path, said: str, say: Say) -> bo
         return False
     command = shell.as_argument(shlex.join(authorize(line).argv).encode())
     if key == own_key() and _tried([*ssh, "-o", "BatchMode=yes"], target, command):
-        say("another key of yours opened the box, and let zuka's own in")
+        say(_told("let-in-by-another-key"))
         return True
     if not re.search(r"\([^)]*(?:password|keyboard-interactive)", said) or not _somebody():
         return False
-    say("the box knows no key of yours yet: ssh asks for its password once, to let the key in")
+    say(_told("password-asked"))
     by_password = (
         "BatchMode=no",
         "PubkeyAuthentication=no",

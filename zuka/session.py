@@ -235,9 +235,9 @@ class Session:
         for item in items:
             told = last.get(self.task(item.placed.name), {}).get("event") == "started"
             if not (item.placed.stage.survives_silence and told):
-                hint = f"if it is off or gone for good: zuka rebind {self.recipe.machine.name}"
-                text = f"{error.args[0]}; it is still owed: {', '.join(self.survey.needed)}"
-                raise HostError(text, hint=f"{error.hint}; {hint}") from None
+                owed = {"said": error.args[0], "stages": ", ".join(self.survey.needed)}
+                facts = {**owed, "next": error.hint, "machine": self.recipe.machine.name}
+                raise HostError.of("access", "still-owed", **facts) from None
             answer = _read(item, _silence(item), len(self._acted))
             lines = ("it was told to go, and does not answer any more",)
             self._answers[item.placed.name] = replace(answer, lines=lines, silent=True)

@@ -51,7 +51,7 @@ def _host(machine: Machine, known_hosts: Path) -> Iterator[str]:
 def _quoted(path: Path) -> str:
     text = str(path)
     if '"' in text or "\n" in text:
-        raise RecipeError(f"ssh_config cannot name a path with a quote in it: {text!r}")
+        raise RecipeError.of("address", "quote-in-path", path=repr(text))
     return '"' + text.replace("%", "%%") + '"'
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from zuka import diagnosis, shell
 from zuka.errors import HostError
+from zuka.finding import Finding
 from zuka.machines import Machine
 
 _ANSWERS_WITHIN = 10.0
@@ -35,11 +36,9 @@ def effective(machine: Machine, config: Path | None = None) -> dict[str, str]:
             check=False,
         )
     except FileNotFoundError:
-        raise HostError("'ssh' is not installed here", hint="apt install openssh-client") from None
+        raise HostError.of("access", "ssh-missing") from None
     except subprocess.TimeoutExpired:
-        raise HostError(
-            "ssh -G does not answer", hint="look at Match exec in ~/.ssh/config"
-        ) from None
+        raise HostError.of("access", "ssh-config-hangs") from None
     if done.returncode:
         raise diagnosis.explain(shell.clean_lines(done.stderr), machine.name)
     found: dict[str, str] = {}
@@ -63,17 +62,14 @@ def way(settings: Mapping[str, str]) -> str:
     return shell.clean(f"{text} through {through}" if through not in ("", "none") else text)
 
 
-def doubts(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield what is strange in the settings of a box, each with what to do."""
+def doubts(settings: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what is strange in the settings of a box."""
     host, key = settings.get("hostname", ""), settings.get("identityfile", "")
     if re.search(r"[<>]|\s", host):
-        yield f"the host name '{host}' is still a placeholder", "write what the console shows"
+        yield Finding("way", "placeholder", {"host": host})
     if re.fullmatch(r"[A-Za-z]:[^\\/].*", key):
-        text = f"the key '{key}' is a Windows path that lost its backslashes"
-        yield text, "write IdentityFile again, in quotes, with /"
+        yield Finding("way", "key-path-of-windows", {"key": key})
     if settings.get("stricthostkeychecking") in ("no", "false", "off"):
-        text = "your ssh_config lets this host be anybody (StrictHostKeyChecking no)"
-        yield text, "zuka pins its key all the same; for ssh itself, take the line out"
+        yield Finding("way", "host-may-be-anybody")
     if settings.get("userknownhostsfile", "").split() == ["/dev/null"]:
-        text = "your ssh_config remembers no host key (UserKnownHostsFile /dev/null)"
-        yield text, "zuka pins its key all the same; for ssh itself, take the line out"
+        yield Finding("way", "hosts-forgotten")

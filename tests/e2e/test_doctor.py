@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -50,6 +51,16 @@ def test_a_good_box(sshd: SshdBox, folder: Path) -> None:
     assert ["ssh_config", "name", "port", "login"] == [each.step for each in steps][:4]
     assert "bad" not in {each.level for each in steps}
     assert any(each.step == "programs" and "tar" in each.text for each in steps)
+
+
+def test_a_box_in_chinese(sshd: SshdBox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step is told in the user's language, and so is the first bad one."""
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    good = [*doctor.walk(reached(sshd), folder)]
+    *_, closed = doctor.walk(reached(sshd, key=folder / "no such key"), folder)
+
+    told = [text for each in (*good, closed) for text in (each.text, each.next) if text]
+    assert [text for text in told if not re.search("[\u4e00-\u9fff]", text)] == []
 
 
 def test_a_name_that_nobody_knows(sshd: SshdBox, folder: Path) -> None:

@@ -6,10 +6,12 @@ import argparse
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from zuka import address, machines, sshalias
 from zuka.boxes import Boxes
 from zuka.errors import RecipeError
+from zuka.finding import Finding
 from zuka.kinds import near
 from zuka.lock import Lock
 
@@ -21,8 +23,6 @@ example:
   zuka rebind mygpu --ssh-config -p 22022 root@203.0.113.7    and let `ssh mygpu` find it
   zuka rebind mygpu 'ssh -p 22022 root@203.0.113.7'
 """
-
-_USAGE = "first the name, as in: zuka rebind mygpu -p 22022 root@203.0.113.7"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,26 +52,27 @@ def main(arguments: list[str]) -> int:
     Lock(state / "lock").take(f"rebind {name}")
     if reached:
         address.write(project / "machines.yaml", name, reached)
-        shown = " ".join(f"{key}: {value}" for key, value in reached.items())
-        sys.stdout.write(f"machines.yaml: {name}: {shown}\n")
+        facts = " ".join(f"{key}: {value}" for key, value in reached.items())
+        _show("written", name=name, facts=facts)
     if given.ssh_config:
         share(project)
     Boxes(state / "boxes").rebind(name)
     for pinned in (name, f"{name}.jump"):  # a host between may be a new one as well
         (state / "known_hosts" / pinned).unlink(missing_ok=True)
-    sys.stdout.write(
-        f"{name}: the next box that answers is taken for it; what it lacks is done again"
-        " by the next run\n"
-    )
+    _show("rebound", name=name)
     return 0
+
+
+def _show(verdict: str, **facts: Any) -> None:
+    sys.stdout.write(f"{Finding('address', verdict, facts).means()}\n")
 
 
 def _refuse_a_slip(name: str, project: Path, *, reached: bool) -> None:
     """Raise RecipeError for a name that no recipe can mean, before anything is written."""
     if not re.fullmatch(r"[\w:][\w.:@+%-]*", name) or (reached and not address.is_name(name)):
-        raise RecipeError(f"'{name}' is no name of a box", hint=_USAGE)
+        raise RecipeError.of("address", "no-name", name=name)
     if name == machines.SANDBOX and reached:
-        raise RecipeError("the sandbox is on this machine, and has no other address", hint=_USAGE)
+        raise RecipeError.of("address", "sandbox-has-no-address")
     if not reached:
         _check_met(name, project)
 
@@ -82,18 +83,12 @@ def _check_met(name: str, project: Path) -> None:
     met = [*Boxes(project / ".zuka" / "boxes").names(), *(p.name for p in pins.glob("*"))]
     known = sorted({machines.SANDBOX, *(m.name for m in machines.listed(project)), *met})
     if name not in known:
-        way = f"a new one takes its address: zuka rebind {name} -p PORT USER@HOST"
-        hint = f"{near(name, known)}; {way}"
-        raise RecipeError(f"no box '{name}' was met in this project", hint=hint)
+        raise RecipeError.of("address", "never-met", name=name, near=near(name, known))
 
 
 def share(project: Path) -> None:
     """Write the aliases of this project, and say what became of the user's ssh_config."""
     path = sshalias.write(machines.listed(project), project)
-    sys.stdout.write(f"wrote {path}\n")
+    _show("aliases-written", path=path)
     copy = sshalias.include()
-    sys.stdout.write(
-        f"~/.ssh/config: includes it now; as it was: {copy}\n"
-        if copy
-        else "~/.ssh/config: includes it already\n"
-    )
+    _show("config-includes" if copy else "config-included-already", copy=copy)

@@ -45,10 +45,7 @@ def rent(project: Path, *, bin: Path | None = None) -> Machine:  # noqa: A002 - 
     home = home_of(project)
     with _alone(home):
         if _state(home).state == "preempted":
-            raise HostError(
-                "sandbox: the box was taken away (preempted)",
-                hint="`zuka sandbox up` brings it back, with its disk",
-            )
+            raise HostError.of("access", "sandbox-taken-away")
         _start(home, bin)
         return _machine(home)
 
@@ -171,7 +168,8 @@ def _start(home: Home, folder: Path | None) -> None:
             break
         time.sleep(0.02)
     tail = home.log.read_text(errors="replace").strip().splitlines()[-1:]
-    raise HostError(f"sandbox: its server does not start: {' '.join(tail)}", hint=f"see {home.log}")
+    facts = {"said": " ".join(tail), "log": home.log}
+    raise HostError.of("access", "sandbox-does-not-start", **facts)
 
 
 def _server_environment() -> dict[str, str]:
