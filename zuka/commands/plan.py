@@ -9,7 +9,7 @@ from zuka import asking
 from zuka.prices import cost
 from zuka.ui import counted, show_json
 
-HELP = "show what would be done, step by step; changes nothing"
+HELP = "show what would be done, step by step; no stage runs"
 EXAMPLES = """\
 example:
   zuka plan train              what would be done, why, and how long it took the last time

@@ -8,7 +8,7 @@ import sys
 from zuka import asking
 from zuka.ui import show_json
 
-HELP = "say why each stage would run now; changes nothing"
+HELP = "say why each stage would run now; no stage runs"
 EXAMPLES = """\
 example:
   zuka why train             why each stage would run now, or why not
