@@ -8,6 +8,8 @@ from typing import IO
 from zuka import shell
 
 _LONGEST_LINE = 1 << 16
+_MOST_NOISE = 1 << 26
+"""Bytes; a profile that prints more than that before each command is no profile."""
 
 
 class Framed:
@@ -19,12 +21,11 @@ class Framed:
 
     def begin(self) -> bool:
         """Skip what a login shell prints before our first mark."""
-        for _ in range(1000):
-            line = self._pipe.readline(1 << 16)
-            if line == self._mark + b" begin\n" or line.endswith(self._mark + b" begin\n"):
+        skipped = 0
+        while skipped < _MOST_NOISE and (line := self._pipe.readline(1 << 16)):
+            if line.endswith(self._mark + b" begin\n"):
                 return True
-            if not line:
-                return False
+            skipped += len(line)
         return False
 
     def read(self, size: int = -1) -> bytes:
