@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import os
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zuka import shell
+from zuka.framing import Framed
 from zuka.steps import Reply, Run
 
 NO_NUL = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
@@ -43,6 +47,71 @@ def test_an_argument_passes_every_login_shell(login: str, text: str) -> None:
     done = subprocess.run([*front, "-c", command], capture_output=True, check=False)
 
     assert text.encode() == done.stdout, done.stderr
+
+
+HABITS = {
+    "CDPATH": "/",
+    "TAR_OPTIONS": "-v",
+    "BLOCK_SIZE": "human-readable",
+    "QUOTING_STYLE": "c",
+    "TIME_STYLE": "iso",
+    "POSIXLY_CORRECT": "1",
+    "PYTHONHOME": "/nowhere",
+    "PATH": "",
+}
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_a_profile_changes_no_answer(name: str, tmp_path: Path) -> None:
+    """What a box answers does not depend on what its user likes to see."""
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "一 file").write_text("x" * 5000)
+    text = "cd tmp && pwd && cd .. && ls -lns && df -Pk . | head -n 1 && tar -cf tmp/a ."
+    mark = shell.new_mark()
+    script = shell.ask([[Run(("sh", "-c", text))]], mark)
+
+    def said(**more: str) -> Reply | None:
+        environment = {**os.environ, "HOME": str(tmp_path), **more}
+        done = subprocess.run(
+            ["/bin/sh"], input=script, capture_output=True, check=False, env=environment
+        )
+        return shell.Answers(done.stdout, mark).reply("0.0")
+
+    assert said() == said(**{name: HABITS[name]})
+
+
+@pytest.mark.parametrize("line", ["", "read -r x", "cat >/dev/null", "head -c 1 >/dev/null"])
+def test_a_profile_that_reads_the_input_is_noticed(line: str) -> None:
+    """A command whose input does not reach it runs nothing."""
+    command = shell.heard(b"echo ran")
+    script = ["/bin/sh", "-c", f"{line}\n{command}"]
+    done = subprocess.run(script, input=shell.SPOKEN, capture_output=True, check=False)
+
+    assert (b"ran\n" == done.stdout) == (not line), done
+
+
+def test_a_home_that_was_full_gets_its_name(tmp_path: Path) -> None:
+    """An empty file of names, which a full disk left, is written anew."""
+    (tmp_path / ".zuka").mkdir()
+    (tmp_path / ".zuka" / "box.json").touch()
+    mark = shell.new_mark()
+    script = shell.order(Run(("cat", "box.json")), mark, shell.Home("abc"))
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(["sh"], input=script, capture_output=True, check=False, env=environment)
+    reply = shell.Answers(done.stdout, mark).order()
+
+    assert Reply(0, '{"format": 1, "id": "abc"}\n') == reply
+    assert ["box.json"] == [path.name for path in (tmp_path / ".zuka").iterdir()]
+
+
+def test_noise_of_any_length_is_skipped() -> None:
+    """A profile may print a megabyte, in lines or in one; what never ends is left."""
+    mark = shell.new_mark()
+    begin = f"\n{mark} begin\nrest".encode()
+    for noise in (b"", b"x" * 3_000_000, b"Welcome\n" * 400_000):
+        pipe = io.BytesIO(noise + begin)
+        assert Framed(pipe, mark).begin()
+        assert b"rest" == pipe.read()
 
 
 @given(noise=st.binary(max_size=200), out=st.binary(max_size=200), code=st.integers(0, 255))

@@ -11,16 +11,26 @@ from dataclasses import dataclass
 
 from zuka.steps import Reply, Run
 
-_HOME = 'cd "$HOME/.zuka" 2>/dev/null || cd "$HOME" || exit 97'
-_OWN_HOME = (
-    'old=$(umask); umask 077; mkdir -p "$HOME/.zuka" && cd "$HOME/.zuka" || exit 97\n'
-    "if [ ! -f box.json ]; then\n"
-    '    printf \'{"format": 1, "id": "%s"}\\n\' {fresh} >.box.$$\n'
-    "    ln .box.$$ box.json 2>/dev/null || [ -f box.json ] || cp .box.$$ box.json\n"
-    "    rm -f .box.$$\n"
-    "fi\n"
-    'umask "$old"'
-)
+_SURROUNDINGS = """\
+LC_ALL=C; export LC_ALL
+unset CDPATH GREP_OPTIONS TAR_OPTIONS GZIP POSIXLY_CORRECT QUOTING_STYLE TIME_STYLE
+unset BLOCKSIZE BLOCK_SIZE DF_BLOCK_SIZE LS_BLOCK_SIZE PYTHONHOME
+command -v mkdir >/dev/null || PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin; export PATH"""
+"""What a profile sets and our programs would heed: another folder, another answer, or none."""
+_READING = 'cd "$HOME/.zuka" 2>/dev/null || cd "$HOME" 2>/dev/null || cd / || exit 97'
+_ROOM = "{ echo . | cat >.room.$$ || { df -Pk . && df -Pi .; }; rm -f .room.$$; } 2>&1"
+"""Says in the words of the system why nothing can be written here, and nothing where it can."""
+_OWN_HOME = """\
+said=$( exec 2>&1; umask 077
+    mkdir -p "${HOME:?is not set}/.zuka" && cd "$HOME/.zuka" || exit
+    [ -s box.json ] && exit
+    echo '{"format": 1, "id": "{fresh}"}' >.box.$$ || { rm -f .box.$$; {room}; exit 1; }
+    ln .box.$$ box.json 2>/dev/null || [ -s box.json ] || cp .box.$$ box.json
+    rm -f .box.$$; [ -s box.json ]
+) && cd "$HOME/.zuka" || {
+    printf '\\n%s begin\\n%s\\n%s end 97\\n' {mark} "no folder ~/.zuka: $said" {mark}
+    exit 97
+}"""
 _KNOWN_HOME = (
     'cd "$HOME/.zuka" 2>/dev/null && grep -qF \'"{known}"\' box.json 2>/dev/null || exit {code}'
 )
@@ -38,6 +48,13 @@ _BYTES = ("utf-8", "surrogateescape")
 SHELL = "exec /bin/sh"
 """What the box's login shell is told, whichever it is; the script comes by standard input."""
 
+SPOKEN = b"zuka\n"
+"""The input of a script that is an argument."""
+_HEARING = b"""\
+read -r heard
+[ "$heard" = zuka ] || { echo 'zuka: the input of a command does not reach it'; exit 96; }
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Home:
@@ -46,11 +63,12 @@ class Home:
     fresh: str
     known: str = ""
 
-    def enter(self) -> str:
+    def enter(self, mark: str) -> str:
         """Return the shell text that goes there, or ends; both ids are ours, or were checked."""
         if self.known:
             return _KNOWN_HOME.format(known=self.known, code=STRANGER)
-        return _OWN_HOME.replace("{fresh}", self.fresh)
+        text = _OWN_HOME.replace("{fresh}", self.fresh).replace("{room}", _ROOM)
+        return text.replace("{mark}", mark)
 
 
 def new_mark() -> str:
@@ -60,7 +78,7 @@ def new_mark() -> str:
 
 def ask(questions: Sequence[Sequence[Run]], mark: str) -> bytes:
     """Return a script that only reads: who the box is, and every probe's output between marks."""
-    lines = [_HOME, *_between(mark, "box", "cat box.json"), *_between(mark, "boot", _BOOT)]
+    lines = [_READING, *_between(mark, "box", "cat box.json"), *_between(mark, "boot", _BOOT)]
     for number, runs in enumerate(questions):
         for part, run in enumerate(runs):
             lines += _between(mark, f"{number}.{part}", shlex.join(run.argv))
@@ -74,14 +92,14 @@ def order(run: Run, mark: str, home: Home) -> bytes:
 
 def stream(run: Run, mark: str, home: Home) -> bytes:
     """Return a script whose command's output stands raw between marks; errors stay apart."""
-    begin, end = f"printf '%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
-    return _wrapped([home.enter(), begin, f"( {shlex.join(run.argv)} )", end])
+    begin, end = f"printf '\\n%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
+    return _wrapped([home.enter(mark), begin, f"( {shlex.join(run.argv)} )", end])
 
 
 def intake(run: Run, mark: str, home: Home) -> str:
     """Return a login shell's argument whose command reads the standard input."""
     lines = _carried_out(shlex.join(run.argv), mark, home)
-    return as_argument("\n".join(["LC_ALL=C; export LC_ALL", *lines]).encode(*_BYTES))
+    return as_argument("\n".join([_SURROUNDINGS, *lines]).encode(*_BYTES))
 
 
 def as_argument(script: bytes) -> str:
@@ -95,14 +113,25 @@ def as_argument(script: bytes) -> str:
     return f"exec /bin/sh -c 'eval \"$(printf \"$0\")\"' '{text.decode('ascii')}'"
 
 
+def heard(script: bytes) -> str:
+    """Return an argument as of ``as_argument``, whose command has to hear ``SPOKEN`` first."""
+    return as_argument(_HEARING + script)
+
+
 def _carried_out(command: str, mark: str, home: Home) -> list[str]:
-    begin, end = f"printf '\\n%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $?"
-    return [home.enter(), begin, f"( {command} ) 2>&1", end]
+    begin, end = f"printf '\\n%s begin\\n' {mark}", f"printf '\\n%s end %s\\n' {mark} $code"
+    return [
+        home.enter(mark),
+        begin,
+        f"( {command} ) 2>&1; code=$?",
+        f"[ $code = 0 ] || {{ {_ROOM}; }}",
+        end,
+    ]
 
 
 def _wrapped(lines: Sequence[str]) -> bytes:
     # A function is read whole before it runs, so nothing in it can read the rest as its input.
-    body = "\n".join(["zuka() {", "LC_ALL=C; export LC_ALL", *lines, "}", "zuka </dev/null", ""])
+    body = "\n".join(["zuka() {", _SURROUNDINGS, *lines, "}", "zuka </dev/null", ""])
     return body.encode(*_BYTES)
 
 
