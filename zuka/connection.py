@@ -93,11 +93,11 @@ class Connection:
         ``shortest`` saves a round trip: the script, which everybody may see, goes as an argument.
         """
         deadline = time.monotonic() + limit
-        argument = shell.as_argument(text) if shortest else ""
+        argument = shell.heard(text) if shortest else ""
         fits = 0 < len(argument) < _LONGEST_ARGUMENT
         for last in (False, True):
             with (
-                as_file(b"" if fits else text) as file,
+                as_file(shell.SPOKEN if fits else text) as file,
                 self.client(argument if fits else shell.SHELL, stdin=file) as client,
             ):
                 out = b"".join(client.blocks(deadline))
