@@ -262,6 +262,7 @@ ORDERS: list[tuple[dict[str, Any], dict[str, str], str, str]] = [
     ),
     ({"shm": "8 GB"}, {"limits": "shm 65536 65536"}, "give-back", "little-shm"),
     ({}, {"limits": "shm 65536 65536"}, "keep-but", "small-shm"),
+    ({}, {"limits": "home /root\nshut /root"}, "give-back", "home-shut"),
     ({"python": ">=3.8"}, {"pythons": PYTHON}, "keep", ""),
     ({"python": ">=3.10"}, {"pythons": PYTHON}, "give-back", "other-python"),
     ({"python": "==3.12"}, {"pythons": PYTHON}, "give-back", "wrong-python"),

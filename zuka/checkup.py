@@ -59,6 +59,8 @@ class Checkup:
     mounts: tuple[disks.Mount, ...] = ()
     home: str = "/"
     """The folder that zuka's own lies in."""
+    shut: str = ""
+    """The folder that zuka has to write into, where the user may not."""
     cpus: float | None = None
     memory: int | None = None
     shm: int | None = None
@@ -142,6 +144,7 @@ def read(text: str, urls: Sequence[str], now: float, address: str = "") -> Check
         cards=gpu.read(gpu.HUNG if smi.code == _NEVER else smi.text, smi.code),
         mounts=disks.read("\n".join(df or [said("room")])),
         home=facts.get("home") or "/",
+        shut=facts.get("shut", ""),
         cpus=_cpus(facts),
         memory=_memory(facts),
         shm=_kilobytes(facts.get("shm", "")),
@@ -227,6 +230,8 @@ def _all(found: Checkup, order: Mapping[str, Any]) -> Iterator[Finding]:
         return
     if not found.room:
         yield Finding("checkup", "no-room")
+    if found.shut:
+        yield Finding("checkup", "home-shut", {"home": found.shut})
     wanted = order.get("gpu") or {}
     if wanted or found.cards.cards:
         for each in gpu.findings(found.cards, wanted):

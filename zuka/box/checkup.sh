@@ -98,6 +98,9 @@ first() { for path; do [ -r "$path" ] && head -n 1 "$path" && return; done; }
 
 limits() {
     echo "home $HOME"
+    ours=$HOME/.zuka
+    [ -d "$ours" ] || ours=$HOME
+    [ -w "$ours" ] || echo "shut $ours"
     echo "cpus $(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null)"
     echo "cpu.max $(first /sys/fs/cgroup/cpu.max)"
     echo "cpu.quota $(first /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us)"
