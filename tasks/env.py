@@ -32,7 +32,8 @@ rm -rf {place}
     exit 1
 }}
 printf '%s\\n' {requirements} >{place}/requirements.txt
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+unset PIP_TARGET PIP_PREFIX PIP_ROOT
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
 if grep -q '[^[:space:]]' {place}/requirements.txt; then
     {place}/bin/python -m pip install --no-cache-dir -r {place}/requirements.txt
 fi
