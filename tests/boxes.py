@@ -123,11 +123,18 @@ class SshdBox:
     """How the login shell is started; `-c` and the command follow."""
     path = ""
     """The box's whole PATH; empty: what this machine has."""
+    variables = ""
+    """More of a login's environment, as words of a shell."""
+    house = "home"
+    """What the home folder is called."""
+    mounts = ""
+    """Shell text that root runs before the server, whose mounts are its own; `$1` is the home."""
 
     def __init__(self, root: Path, **changes: str) -> None:
-        self.root, self.home = root, root / "home"
+        self.root = root
         for name, value in changes.items():
             setattr(self, name, value)
+        self.home = root / self.house
         self.env: dict[str, str] = {}
         self.port = _free_port(self.address)
         self.sockets = Path(f"/tmp/zt-{os.getpid()}-{self.port}")
@@ -151,6 +158,9 @@ class SshdBox:
             return
         log = self.root / "sshd.log"
         server = ["/usr/sbin/sshd", "-D", "-f", str(self.root / "sshd_config"), "-E", str(log)]
+        if self.mounts:
+            text = f'{self.mounts}\nshift; exec "$@"'
+            server = ["unshare", "-m", "sh", "-ec", text, "sh", str(self.home), *server]
         self._server = subprocess.Popen(server, stdin=subprocess.DEVNULL)
         (self.root / "sshd.pid").write_text(str(self._server.pid))
         deadline = time.monotonic() + 10
@@ -224,7 +234,7 @@ class SshdBox:
         (self.root / "login").write_text(
             f"#!/bin/sh\ncd {_quoted(str(self.home))} || exit 1\n"
             # With SSH_CLIENT in its environment, bash reads .bashrc for a command, too.
-            f'exec env -i {words} SSH_CLIENT="$SSH_CLIENT" {self.login} -c'
+            f'exec env -i {words} SSH_CLIENT="$SSH_CLIENT" {self.variables} {self.login} -c'
             ' "${SSH_ORIGINAL_COMMAND:-exec /bin/sh -l}"\n'
         )
         _program(self.root / "login")
@@ -236,7 +246,7 @@ class SshdBox:
         (self.root / "sshd_config").write_text(
             f"{self.settings}\nPort {self.port}\nListenAddress {self.address}\n"
             f"HostKey {self.root}/host_key\n"
-            f"AuthorizedKeysFile {self.root}/authorized_keys {self.home}/.ssh/authorized_keys\n"
+            f'AuthorizedKeysFile {self.root}/authorized_keys "{self.home}/.ssh/authorized_keys"\n'
             "UsePAM no\nStrictModes no\nPasswordAuthentication no\nPidFile none\n"
             f"KbdInteractiveAuthentication no\nForceCommand {self.root}/login\n"
             "PermitRootLogin prohibit-password\nMaxStartups 100\n"

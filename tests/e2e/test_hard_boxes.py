@@ -71,6 +71,17 @@ def stand_in(folder: Path, name: str, text: str) -> None:
     (folder / name).chmod(0o755)
 
 
+def is_refused(project: Project, *words: str) -> None:
+    """Check that the box is refused with the reason and the way out, before anything is sent."""
+    project.box.start()
+    done = project.run()
+
+    assert done.code in (1, 3), done.out + done.err
+    assert not {"upload", "code", "env"} & set(done.ran)
+    for word in (*words, "hint: "):
+        assert word in done.err
+
+
 def runs_to_the_end(project: Project) -> None:
     """Check that the whole job is done, once."""
     project.box.start()
@@ -104,7 +115,11 @@ BASHRC = {
     "returns early": "case $- in *i*) ;; *) return;; esac\nexport A=1\n",
     "prints": "echo 'conda: (base)'; printf '\\033]0;title\\007'; echo warning >&2\n",
     "fails": "false\nset -e\nset +e\nunset HOMEX\ncd /nowhere 2>/dev/null\n",
-    "goes elsewhere": "cd /\numask 077\nexport CDPATH=/tmp GREP_OPTIONS=-i POSIXLY_CORRECT=1\n",
+    "goes elsewhere": "cd /\numask 077\nmkdir -p ~/work ~/runs\nexport CDPATH=$HOME:/:/tmp\n",
+    "sets variables": "export GREP_OPTIONS=-i POSIXLY_CORRECT=1 TAR_OPTIONS=-v GZIP=-9"
+    " BLOCK_SIZE=human-readable QUOTING_STYLE=c TIME_STYLE=iso TMPDIR=/nowhere ENV=/nowhere\n"
+    "export PYTHONHOME=/nowhere PIP_USER=1 PIP_TARGET=/nowhere LANG=xx_YY LC_ALL=zh_CN.GBK\n",
+    "is strict and loud": "set -efuC\ntrap 'echo bye' EXIT\nyes Welcome | head -c 300000\n",
     "starts tmux": '[ -n "$TMUX" ] || tmux new -A -s ssh_tmux\n',  # Vast.ai's images
     "aliases": "shopt -s expand_aliases\nalias ls='ls --color' rm='rm -i' cp='cp -i' tar=false\n",
 }
@@ -119,6 +134,49 @@ def test_a_bashrc(make: Callable[..., Project], kind: str) -> None:
     runs_to_the_end(project)
 
     assert (project.box.home / "bashrc-was-read").exists() or kind == "returns early"
+
+
+@pytest.mark.parametrize(
+    "line", ["exec cat", "exit 0", "read -r answer", "cat", "head -c 3", "exec >/dev/null"]
+)
+def test_a_bashrc_in_the_way(make: Callable[..., Project], line: str) -> None:
+    """What keeps commands, or their input, from us is told at the first word, with the file."""
+    project = make(login="/bin/bash")
+    (project.box.home / ".bashrc").write_text(f"{line}\n")
+    is_refused(project, "runs no commands", "~/.bashrc")
+
+
+HOMES = {
+    "full": ('mount -t tmpfs -o size=16k none "$1"\nyes >"$1/big" || :', "No space left on device"),
+    "no inodes": ('mount -t tmpfs -o nr_inodes=2 none "$1"\n: >"$1/a"', "No space left on device"),
+    "read-only": ('mount --bind "$1" "$1"\nmount -o remount,ro,bind "$1"', "Read-only"),
+}
+
+
+@pytest.mark.skipif(os.getuid() != 0 or not shutil.which("unshare"), reason="only root mounts")
+@pytest.mark.parametrize("kind", HOMES)
+def test_a_home_without_room(make: Callable[..., Project], kind: str) -> None:
+    """A home that takes nothing is told with the system's own reason, before anything is sent."""
+    mounts, reason = HOMES[kind]
+    is_refused(make(mounts=mounts), "no folder ~/.zuka", reason)
+
+
+def test_no_home(make: Callable[..., Project]) -> None:
+    """Nothing is ever put at the root of the file system instead."""
+    is_refused(make(variables="HOME="), "HOME")
+
+
+def test_a_home_with_an_odd_name(make: Callable[..., Project]) -> None:
+    """No name is taken for syntax."""
+    runs_to_the_end(make(house="我的 ho'me $(false) `x` %h"))
+
+
+def test_a_login_without_a_path(make: Callable[..., Project], tmp_path: Path) -> None:
+    """Where a profile broke the PATH, the system's own programs are found all the same."""
+    (tmp_path / "few").mkdir()
+    for name in ("python3", "env"):
+        (tmp_path / "few" / name).symlink_to(sys.executable if "py" in name else "/usr/bin/env")
+    runs_to_the_end(make(path=f":{tmp_path}/few::"))
 
 
 def test_behind_a_jump_host(make: Callable[..., Project], tmp_path: Path) -> None:
