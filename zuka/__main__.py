@@ -34,8 +34,7 @@ def _run(arguments: list[str]) -> int:
         complain(error)
         return error.exit_code
     except OSError as error:
-        hint = "is this disk full, or a folder not ours to write?"
-        complain(Error(f"on this laptop: {error}", hint=hint))
+        complain(Error.here(error))
         _drop_what_nobody_takes()
         return Error.exit_code
     return code

@@ -88,8 +88,7 @@ class Conduct:
         except Error as error:
             self.failures[name] = error
         except OSError as error:
-            hint = "is this disk full, or a folder not ours to write?"
-            self.failures[name] = StageError(f"on this laptop: {error}", hint=hint)
+            self.failures[name] = StageError.here(error)
         return self.failures.get(name)
 
     def end_stage(self, name: str) -> None:

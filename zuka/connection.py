@@ -314,8 +314,8 @@ def _ssh(argv: Sequence[str]) -> tuple[int, str]:
             ).returncode
         except subprocess.TimeoutExpired:
             return 255, "timed out"
-        except FileNotFoundError:
-            raise HostError.of("access", "ssh-missing") from None
+        except FileNotFoundError as error:
+            raise HostError.here(error) from None
         errors.seek(0)
         return code, shell.clean_lines(errors.read().decode(errors="replace"))
 

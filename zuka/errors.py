@@ -38,6 +38,13 @@ class Error(Exception):
         found = Finding(kind, verdict, facts)
         return cls(found.means(), hint=found.next())
 
+    @classmethod
+    def here(cls, error: OSError) -> Self:
+        """Return the error for what this laptop refuses: a program, a disk, a folder."""
+        if error.filename in ("ssh", "ssh-keygen"):
+            return cls.of("access", "program-missing", program=error.filename)
+        return cls.of("access", "laptop-refuses", said=error)
+
     def __str__(self) -> str:
         """Return the message, and the next step under it."""
         message = str(self.args[0])

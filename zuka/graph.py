@@ -85,8 +85,11 @@ def _is_current(session: Session, name: str) -> bool:
     try:
         return not session.why(name)
     except Error as error:
-        complain(error)
-        raise SystemExit(error.exit_code) from None
+        left = error
+    except OSError as error:
+        left = Error.here(error)
+    complain(left)
+    raise SystemExit(left.exit_code)
 
 
 def _act(conduct: Conduct, name: str) -> Any:

@@ -62,7 +62,11 @@ def _make(key: Path) -> None:
     with tempfile.TemporaryDirectory(dir=key.parent) as folder:
         half = Path(folder) / key.name
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "zuka", "-f", str(half)]
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+        if done.returncode:
+            raise OSError(done.stderr.strip())
         try:
             os.link(half, key)
         except FileExistsError:

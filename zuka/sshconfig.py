@@ -35,8 +35,8 @@ def effective(machine: Machine, config: Path | None = None) -> dict[str, str]:
             timeout=_ANSWERS_WITHIN,
             check=False,
         )
-    except FileNotFoundError:
-        raise HostError.of("access", "ssh-missing") from None
+    except FileNotFoundError as error:
+        raise HostError.here(error) from None
     except subprocess.TimeoutExpired:
         raise HostError.of("access", "ssh-config-hangs") from None
     if done.returncode:

@@ -327,6 +327,26 @@ def test_nothing_of_the_users_changes(make: Callable[..., Project], tmp_path: Pa
     assert {".zuka"} == {path.name for path in box.iterdir()} - {".bashrc", ".ssh", ".cache"}
 
 
+@pytest.mark.parametrize("program", ["ssh", "ssh-keygen"])
+def test_a_laptop_without(make: Callable[..., Project], tmp_path: Path, program: str) -> None:
+    """A program that this laptop lacks is told with its name, before a packet is sent."""
+    project = make()
+    (tmp_path / "few").mkdir()
+    for name in {"ssh", "ssh-keygen", "git", "sh", "env", "uname"} - {program}:
+        (tmp_path / "few" / name).symlink_to(str(shutil.which(name)))
+    project.extra["PATH"] = str(tmp_path / "few")
+    is_refused(project, f"'{program}' is not installed here")
+
+
+def test_a_laptop_whose_home_takes_nothing(make: Callable[..., Project]) -> None:
+    """Where no key of ours can be made, the system's own reason is told."""
+    project = make()
+    project.extra["XDG_CONFIG_HOME"] = "/proc/nowhere"
+    machine = {key: value for key, value in project.box.machine().items() if key != "key"}
+    project.write_recipe({**project.recipe(), "machine": machine})
+    is_refused(project, "on this laptop", "/proc/nowhere")
+
+
 def tree(folder: Path) -> dict[str, str]:
     """Return every file under a folder with its mode and text, but for what is zuka's."""
     found = {}
