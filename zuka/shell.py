@@ -161,6 +161,11 @@ class Answers:
         """Tell whether the script ran at all, whatever a login shell printed around it."""
         return f"\n{self.mark} begin ".encode() in self.out
 
+    @property
+    def is_typed(self) -> bool:
+        """Tell whether a terminal lies between, which ends each line its own way."""
+        return f"\n{self.mark} begin box\r\n".encode() in self.out
+
     def reply(self, name: str) -> Reply | None:
         """Return one probe's reply; None when its end never came."""
         head, tail = f"\n{self.mark} begin {name}\n", f"\n{self.mark} end {name} "
