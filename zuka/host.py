@@ -104,6 +104,8 @@ class SshHost:
         answers = shell.Answers(text, mark)
         if not answers.begun:
             raise diagnosis.runs_nothing(text, self._name)
+        if answers.is_typed:
+            raise HostError.of("access", "terminal-between", machine=self._name)
         box, boot = answers.reply("box"), answers.reply("boot")
         replies = tuple(
             tuple(answers.reply(f"{n}.{part}") or Reply(255) for part, _ in enumerate(runs))
