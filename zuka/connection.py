@@ -115,10 +115,10 @@ class Connection:
 
     @contextlib.contextmanager
     def client(self, command: str, *, stdin: int | IO[bytes]) -> Iterator[Client]:
-        """Run one command over the master, never over a connection of its own."""
+        """Run one command over the master alone: ssh_config was heard when it opened."""
         self._ensure_master()
-        options = self._options("ControlMaster=no", "ProxyCommand=false")
-        argv = ["ssh", *options, self._target(), command]
+        alone = ["-F", "/dev/null", *_spelled("ControlMaster=no", "ProxyCommand=false")]
+        argv = ["ssh", *alone, *self._options(), self._target(), command]
         with tempfile.TemporaryFile() as errors:
             with self._turn:
                 self._turn.wait_for(lambda: not self._most or len(self._clients) < self._most)
@@ -218,10 +218,14 @@ class Connection:
 
     def _log_in(self) -> str:
         """Open the master; return what ssh said when it could not."""
-        argv = ["ssh", "-fN", "-M", *self._options("ControlPersist=120"), self._target()]
-        code, said = _ssh(argv)
-        if not code or self.socket.exists():
-            return ""
+        said = ""
+        for loud in ((), ("LogLevel=INFO",)):  # "Unable to negotiate" is no error to OpenSSH
+            options = [*_spelled(*loud), *self._options("ControlPersist=120")]
+            code, said = _ssh(["ssh", "-fN", "-M", *options, self._target()])
+            if not code or self.socket.exists():
+                return ""
+            if said:
+                break
         if "exchange_identification" in said and self._is_behind_another():
             # A master sends its way's own words to nowhere (OpenSSH, ssh_proxy_connect).
             alone = _spelled("ControlPath=none", "ControlMaster=no", "ControlPersist=no")
@@ -248,7 +252,8 @@ class Connection:
 
     def _options(self, *more: str) -> list[str]:
         key = self.machine.key
-        own = [f"IdentityFile={_word(key)}", "IdentitiesOnly=yes"] if key else []
+        by_key = ("PubkeyAuthentication=yes", "PreferredAuthentications=publickey")
+        own = [f"IdentityFile={_word(key)}", "IdentitiesOnly=yes", *by_key] if key else []
         return [*self._base(), *_spelled("BatchMode=yes", *own, *more)]
 
     def _base(self) -> list[str]:

@@ -27,7 +27,7 @@ def effective(machine: Machine, config: Path | None = None) -> dict[str, str]:
     options += ["-F", str(config)] if config else []
     try:
         done = subprocess.run(
-            ["ssh", "-G", *options, machine.address or machine.name],
+            ["ssh", "-G", "-N", *options, machine.address or machine.name],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
