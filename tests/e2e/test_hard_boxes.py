@@ -304,6 +304,16 @@ def test_a_proxy_that_gives_a_terminal_alone(make: Callable[..., Project], tmp_p
     assert "direct TCP" in done.err or "SSH over exposed TCP" in done.err
 
 
+def test_a_terminal_between(make: Callable[..., Project], tmp_path: Path) -> None:
+    """A terminal changes bytes: no archive would come through it whole."""
+    if not shutil.which("script"):
+        pytest.skip("no script here")
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text('#!/bin/sh\nexec script -qec "$2" /dev/null\n')
+    wrapper.chmod(0o755)
+    is_refused(make(login=str(wrapper)), "terminal")
+
+
 def test_nothing_of_the_users_changes(make: Callable[..., Project], tmp_path: Path) -> None:
     """On the box only our folder and the key's line are new; on the laptop, only ours."""
     project = make()
@@ -325,6 +335,38 @@ def test_nothing_of_the_users_changes(make: Callable[..., Project], tmp_path: Pa
     lines = (box / ".ssh" / "authorized_keys").read_text().splitlines()
     assert "# mine" == lines[0]
     assert {".zuka"} == {path.name for path in box.iterdir()} - {".bashrc", ".ssh", ".cache"}
+
+
+CONFIGS = {
+    "for a person": "RequestTTY force\nRemoteCommand tmux\nLogLevel DEBUG3\nControlMaster auto\n"
+    "ControlPath ~/.ssh/%C\nSendEnv *\nSetEnv LC_ALL=xx\nCompression yes\nForwardAgent yes\n"
+    "BatchMode no\nPermitLocalCommand yes\nLocalCommand echo hi\nInclude nowhere/*\n",
+    "for one command": "IgnoreUnknown StdinNull,ForkAfterAuthentication,SessionType\n"
+    "StdinNull yes\nForkAfterAuthentication yes\nSessionType subsystem\nPubkeyAuthentication no\n"
+    'PreferredAuthentications password\nMatch exec "echo noise; cat; true"\nRequestTTY force\n',
+}
+
+
+def configured(project: Project, text: str) -> None:
+    """Let ssh have this for the user's ssh_config; its home is the one of the password file."""
+    config, spy = project.folder.parent / "ssh config", project.folder.parent / "spy" / "ssh"
+    config.write_text(f"Host *\n{text}")
+    spy.write_text(spy.read_text().replace('"$@"', f'-F "{config}" "$@"'))
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_an_ssh_config(make: Callable[..., Project], kind: str) -> None:
+    """What the user told ssh for work by hand does not reach our commands."""
+    project = make()
+    configured(project, CONFIGS[kind])
+    runs_to_the_end(project)
+
+
+def test_nothing_in_common(make: Callable[..., Project]) -> None:
+    """What OpenSSH does not count among its errors is told as well."""
+    project = make()
+    configured(project, "HostKeyAlgorithms ssh-rsa\n")
+    is_refused(project, "no algorithm in common")
 
 
 @pytest.mark.parametrize("program", ["ssh", "ssh-keygen"])
