@@ -42,15 +42,25 @@ SAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "4-forward-jumpserver": ("forwarding-forbidden", {}),
     "4-host-star-user-wins": (
         "config-star-wins",
-        {"user": "alice", "host": "mygpu", "meant": "root"},
+        {"wins": "alice", "host": "mygpu", "meant": "root"},
     ),
     "4-hostkey-changed-name": (
         "host-key-changed",
-        {"file": "/home/student/.ssh/known_hosts", "line": 322, "type": "ECDSA"},
+        {
+            "file": "/home/student/.ssh/known_hosts",
+            "line": 322,
+            "type": "ECDSA",
+            "name": "gpu.example.net",
+            "offered_shown": f" SHA256:{'0' * 43}",
+        },
     ),
     "4-hostkey-changed-otherfile": (
         "host-key-changed",
-        {"file": "/home/student/.ssh/google_compute_known_hosts", "line": 63},
+        {
+            "file": "/home/student/.ssh/google_compute_known_hosts",
+            "line": 63,
+            "name": "tpu.0000000000",
+        },
     ),
     "4-hostkey-recycled-address": ("address-recycled", {"address": "10.0.0.5:17445"}),
     "4-hostkey-unknown-batch": ("host-key-unknown", {"type": "ED25519"}),
@@ -204,6 +214,61 @@ def test_other_words(text: str, verdict: str) -> None:
         assert "{" not in got.means(language) + got.next(language)
 
 
+MISSING = [
+    "bash: line 1: {}: command not found",
+    "sh: 1: {}: not found",
+    "zsh:1: command not found: {}",
+    "fish: Unknown command: {}",
+    "env: ‘{}’: No such file or directory",  # noqa: RUF001
+    "bash: line 1: /usr/bin/{}: No such file or directory",
+    "bash: {}：未找到命令",  # noqa: RUF001
+    "bash: {}: 未找到命令",
+    "bash: {}: Kommando nicht gefunden.",
+    "bash: {} : commande introuvable",
+    "bash: {}: コマンドが見つかりません",
+    "bash: {}: команда не найдена",
+    "bash: {}: orden no encontrada",
+    "bash: {}: comando não encontrado",
+    "bash: {}: 명령어를 찾을 수 없음",
+]
+PROGRAMS = {
+    "sudo": "sudo-missing",
+    "shutdown": "no-shutdown",
+    "tmux": "tmux-missing",
+    "rsync": "rsync-missing",
+    "conda": "conda-not-ready",
+    "nvcc": "command-missing",
+}
+
+
+@pytest.mark.parametrize("words", MISSING)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_that_is_not_there(program: str, words: str) -> None:
+    """Each shell has its own words, in each language; the program decides what to do."""
+    got = diagnose(words.format(program))
+
+    assert PROGRAMS[program] == got.verdict
+    assert got.facts.get("command", program) == program
+
+
+NOT_WITHOUT_PASSWORD = [
+    "sudo: 需要终端来读取密码；请使用 -S 选项从标准输入读取\nsudo: 需要密码",  # noqa: RUF001
+    "sudo: Zum Lesen des Passworts ist ein Terminal erforderlich",
+    "sudo: un mot de passe est nécessaire",
+    "sudo: se requiere una contraseña",
+    "sudo: パスワードが必要です",
+    "sudo: требуется пароль",
+    "sudo: 3 incorrect password attempts",
+    "sudo: unable to resolve host box: Name or service not known\nsudo: a password is required",
+]
+
+
+@pytest.mark.parametrize("text", NOT_WITHOUT_PASSWORD)
+def test_sudo_asks_for_a_password(text: str) -> None:
+    """In any language: a power-off by it would fail at night."""
+    assert "sudo-password" == diagnose(text).verdict
+
+
 FOLDER = ROOT / "tests" / "diagnosis"
 WORDINGS = [
     pytest.param(text, *name.split("/"), id=f"{name}:{text[:40]}")
@@ -241,6 +306,15 @@ FACTS = [
     ("ImportError: libGL.so.1: cannot open shared object file", "library", "libGL.so.1"),
     ("PermissionError: [Errno 13] Permission denied: '/data/x'", "path", "/data/x"),
     ("rsync error: error in file IO (code 11) at main.c(675)", "code", 11),
+    (
+        "config: line 2: Bad configuration option: \\344\\270\\273",
+        "what",
+        "Bad configuration option: 主",
+    ),
+    ("config line 2: Bad port '99999'.", "what", "Bad port '99999'"),
+    ("config line 2: Bad port 'PORT'.", "where", " (config, 2)"),
+    ("Host a\n  hostname <ip>", "field", "hostname"),
+    ("ED25519 host key for [10.0.0.5]:2201 has changed and", "name", "[10.0.0.5]:2201"),
     ("EnvironmentNameNotFound: Could not find conda environment: llm", "name", "llm"),
 ]
 
@@ -392,7 +466,7 @@ WRONG = [
     ("6-match-no-arg", "line 1: Bad Match condition"),
     ("6-robey-equals", "line 14: Bad configuration option: crazy"),
     ("6-vscode-written-chinese-placeholder", "<\u63a7\u5236\u53f0\u7ed9\u51fa\u7684\u7aef\u53e3>"),
-    ("6-win-space-unquoted", "line 3: keyword identityfile extra arguments"),
+    ("6-win-space-unquoted", "needs quotes"),
 ]
 
 

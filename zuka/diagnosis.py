@@ -59,8 +59,32 @@ def recognise(text: str) -> Finding | None:
     """
     from zuka import disks
 
-    lines = clean_lines(_bounded(text))
+    lines = _in_one_wording(clean_lines(_bounded(text)))
     return _first(lines, weak=False) or disks.diagnose(lines) or _first(lines, weak=True)
+
+
+_ABSENT = (
+    "未找到命令|找不到命令|未找到指令|找不到指令|コマンドが見つかりません"
+    "|명령어?를 찾을 수 없(?:음|습니다)|Kommando nicht gefunden|Befehl nicht gefunden"
+    "|commande (?:introuvable|non trouvée)"
+    "|orden no encontrada|no se encontró la orden|comando n[ãa]o encontrado|comando non trovato"
+    "|команда не найдена"
+)
+_MISSING = (
+    r"command not found: (\S+)$",  # zsh
+    r"Unknown command:? '?([\w./+-]+)'?$",  # fish
+    r"env: ['\u2018]?([\w.+-]+)['\u2019]?: No such file or directory$",
+    r"(?<![\w'\"])(?:/usr)?(?:/local)?/s?bin/([\w.+-]+): No such file or directory$",
+    rf"([\w./+-]+)\s*[:\uff1a]\s*(?:{_ABSENT})[.。]?\s*$",
+)
+"""How shells say that there is no such command, other than bash in English."""
+
+
+def _in_one_wording(lines: str) -> str:
+    """Return a text in which a missing command is told as bash tells it in English."""
+    for pattern in _MISSING:
+        lines = re.sub(pattern, r"\1: command not found", lines, flags=re.MULTILINE)
+    return lines
 
 
 def _first(lines: str, *, weak: bool) -> Finding | None:
@@ -115,8 +139,8 @@ def _facts(of: _Row, text: str, told: dict[str, Any]) -> dict[str, Any]:
     for key in _NUMBERS:
         if re.fullmatch(r"[0-9]{1,12}", str(facts.get(key, ""))):
             facts[key] = int(facts[key])
-    if "text" in facts:
-        facts["text"] = _unescaped(str(facts["text"]))
+    for key in facts.keys() & {"text", "what", "host"}:
+        facts[key] = _unescaped(str(facts[key])).rstrip(" .:")
     return {**facts, **_shown(facts)}
 
 
@@ -153,6 +177,8 @@ def _shown(facts: dict[str, Any]) -> dict[str, str]:
     shown = {}
     if facts.get("host"):
         shown["host_shown"] = f": {facts['host']}"
+    if facts.get("offered"):
+        shown["offered_shown"] = f" {facts['offered']}"
     for key, order in _ORDERS.items():
         word = decoded(facts[key], order) if key in facts else ""
         if word:
@@ -181,6 +207,8 @@ def explain(stderr: str, machine: str, keys: str = "") -> HostError:
     if found is None:
         return HostError(f"{machine}: {last}", hint=f"zuka doctor {machine}")
     facts = {**found.facts, "machine": machine, "keys": keys}
+    if keys:  # they name the offered one
+        facts["offered_shown"] = ""
     found = Finding(found.kind, found.verdict, facts)
     means = found.means().rstrip(".。")
     text = f"{machine}: {means[0].lower() if means[1:2].islower() else means[0]}{means[1:]}"
