@@ -36,6 +36,41 @@ def test_one_line_at_the_top(tmp_path: Path, end: str) -> None:
     assert sshalias.include(config) is None
 
 
+ABOVE = [
+    "Host *\n    User alice\n",
+    "Match all\n    Port 22\n",
+    "Host lab\n    HostName lab.example.com\n    ",
+    "User alice\n",
+]
+
+
+@pytest.mark.parametrize("above", ABOVE)
+def test_a_line_that_has_slid_down_is_written_again(tmp_path: Path, above: str) -> None:
+    """Below a Host line it holds for that host alone, below a setting it comes too late."""
+    config = tmp_path / "config"
+    config.write_text("# mine\nInclude other\n")
+    sshalias.include(config)
+    line = config.read_text().partition("\n")[0]
+    config.write_text(f"{above}{line}\n")
+    sshalias.write([Machine("mygpu", "203.0.113.7", 22022, "root")], tmp_path)
+    sshalias.include(config)
+    command = ["ssh", "-F", str(config), "-G", "mygpu"]
+    got = subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).splitlines()
+
+    assert {"user root", "port 22022", "hostname 203.0.113.7"} <= {*got}
+    assert sshalias.include(config) is None
+
+
+def test_what_stands_above_it_may_stay(tmp_path: Path) -> None:
+    """Comments and other Includes are no settings."""
+    config = tmp_path / "config"
+    sshalias.include(config)
+    line = config.read_text()
+    config.write_text(f"# mine\r\n\r\ninclude conf.d/*\r\n{line}Host *\r\n")
+
+    assert sshalias.include(config) is None
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     """Many keep their ssh_config among their dotfiles."""
     (tmp_path / "dotfiles").write_text(MINE)

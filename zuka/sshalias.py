@@ -69,11 +69,20 @@ def include(config: Path | None = None) -> Path | None:
         write_whole(path, f"{line}\n".encode(), mode=0o600)
         return path
     text = path.read_bytes()
-    if line.encode() in [each.strip() for each in text.splitlines()]:
+    if line.encode() in _before_settings(text):
         return None
     copy = path.with_name(f"{path.name}.before-zuka-{time.strftime('%Y%m%d-%H%M%S')}")
     shutil.copy2(path, copy)
     end = b"\r\n" if b"\r\n" in text else b"\n"
-    # At the top: below a Host line it would hold for that host alone.
+    # At the top: below a Host line it would hold for that host alone, below a setting lose to it.
     write_whole(path, line.encode() + end + text, mode=path.stat().st_mode & 0o777)
     return copy
+
+
+def _before_settings(text: bytes) -> Iterator[bytes]:
+    """Yield the Include lines that ssh reads before any setting: the first of a kind wins."""
+    for line in map(bytes.strip, text.splitlines()):
+        if line.lower().startswith(b"include"):
+            yield line
+        elif line and not line.startswith(b"#"):
+            return
