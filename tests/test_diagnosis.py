@@ -164,11 +164,6 @@ OTHERS = [
         "Host key verification failed.\nConnection closed by UNKNOWN port 65535",
         "hop-key-undecided",
     ),
-    (
-        "ssh: connect to host a port 22: Connection refused\n$ ssh a\nWelcome\n$ ssh a\n"
-        "kex_exchange_identification: Connection closed by remote host",
-        "refused",
-    ),
     ("Error: Your SSH client doesn't support PTY", "pty-only-proxy"),
     ("This account is currently not available.", "account-closed"),
     ("Your account has expired; please contact your system administrator.", "account-closed"),
