@@ -391,6 +391,14 @@ def test_an_error_of_ssh_carries_the_next_step() -> None:
     assert "zuka rebind mygpu" in error.hint
 
 
+def test_how_many_keys_an_agent_holds() -> None:
+    """The right one was never offered: the number says why."""
+    text = "Received disconnect from 10.0.0.5 port 22:2: Too many authentication failures"
+
+    assert "holds too many (7) (ssh: " in explain(text, "mygpu", agent=7).args[0]
+    assert "holds too many (ssh: " in explain(text, "mygpu").args[0]
+
+
 def said(*arguments: str, text: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     return subprocess.run(

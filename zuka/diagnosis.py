@@ -200,8 +200,12 @@ def decoded(number: int, order: Literal["little", "big"]) -> str:
     return text.strip() if clean(text.strip()) == text.strip() else ""
 
 
-def explain(stderr: str, machine: str, keys: str = "") -> HostError:
-    """Return the error that says what ssh's words mean and what to do next."""
+def explain(stderr: str, machine: str, keys: str = "", *, agent: int = 0) -> HostError:
+    """
+    Return the error that says what ssh's words mean and what to do next.
+
+    ``keys`` are the pinned and the offered host key, ``agent`` is how many keys the agent holds.
+    """
     last = clean((stderr.strip().splitlines() or ["no answer"])[-1])
     found = recognise(stderr)
     if found is None:
@@ -209,6 +213,8 @@ def explain(stderr: str, machine: str, keys: str = "") -> HostError:
     facts = {**found.facts, "machine": machine, "keys": keys}
     if keys:  # they name the offered one
         facts["offered_shown"] = ""
+    if agent:
+        facts["agent"] = f" ({agent})"
     found = Finding(found.kind, found.verdict, facts)
     means = found.means().rstrip(".。")
     text = f"{machine}: {means[0].lower() if means[1:2].islower() else means[0]}{means[1:]}"
