@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zuka import sshconfig
-from zuka.diagnosis import decoded, diagnose, explain, hint
+from zuka.diagnosis import decoded, diagnose, explain, hint, runs_nothing
 from zuka.errors import HostError
 from zuka.finding import LANGUAGES
 from zuka.machines import Machine
@@ -389,6 +389,24 @@ def test_an_error_of_ssh_carries_the_next_step() -> None:
     assert isinstance(error, HostError)
     assert "mygpu: the box is off" in error.args[0]
     assert "zuka rebind mygpu" in error.hint
+
+
+DOORS = [
+    (b"Error: Your SSH client doesn't support PTY\r\n", "direct TCP"),
+    (b"This account is currently not available.\n", "right user"),
+    (b"interactive login is required\n", "`jump:`"),
+    ("欢迎使用堡垒机\r\nOpt> ".encode(), "`jump`"),
+    (b"", "`jump`"),
+]
+
+
+@pytest.mark.parametrize(("said", "words"), DOORS)
+def test_a_login_that_runs_nothing(said: bytes, words: str) -> None:
+    """What it says instead is told, with the way in that runs commands."""
+    error = runs_nothing(said, "mygpu")
+
+    assert "mygpu: this login runs no commands" in error.args[0]
+    assert words in error.hint
 
 
 def test_how_many_keys_an_agent_holds() -> None:

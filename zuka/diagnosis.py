@@ -231,7 +231,7 @@ def runs_nothing(out: bytes, machine: str) -> HostError:
     """Return the error for a login that takes no commands, with what it printed instead."""
     said = clean_lines(out.decode("utf-8", "replace")[-2000:]).strip()
     found = recognise(said)
-    if found and found.verdict in ("pty-only-proxy", "account-closed"):
+    if found and found.verdict in ("pty-only-proxy", "account-closed", "bastion-needs-terminal"):
         found = Finding(found.kind, found.verdict, {**found.facts, "machine": machine})
         facts = {"machine": machine, "why": found.means(), "next": found.next()}
         return HostError.of("access", "runs-nothing-because", **facts)
