@@ -272,6 +272,7 @@ class Connection:
             "UpdateHostKeys=no",
             "ForwardAgent=no",
             "ForwardX11=no",
+            "ClearAllForwardings=yes",  # a port of the user's may be taken, or is for their own ssh
             "RequestTTY=no",
             "EscapeChar=none",
             "Compression=no",

@@ -258,6 +258,33 @@ def test_a_way_of_no_use_is_refused_before_a_packet(
     assert ["-G runpod"] == (tmp_path / "log").read_text().splitlines()
 
 
+def configure(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Let ssh read another ssh_config than the user's."""
+    (folder / "ssh_config").write_text(text)
+    program = tmp_path / "configured" / "ssh"
+    program.parent.mkdir()
+    real = shutil.which("ssh")
+    program.write_text(f"#!/bin/sh\nexec '{real}' -F '{folder}/ssh_config' \"$@\"\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("kind", ["LocalForward", "RemoteForward"])
+def test_ports_of_the_users_are_left_to_them(
+    sshd: SshdBox, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A tunnel in ssh_config is for the user's own login, which may hold its port already."""
+    text = (
+        f"Host mygpu\n  {kind} 127.0.0.1:{sshd.port} localhost:6006\n"
+        f"  ExitOnForwardFailure yes\n  HostName 127.0.0.1\n  Port {sshd.port}\n"
+        f"  User {os.environ.get('USER', 'root')}\n  IdentityFile {sshd.root}/client_key\n"
+    )
+    configure(folder, tmp_path, monkeypatch, text)
+    host = SshHost(Machine("mygpu"), folder / ".zuka", folder)
+    host.look([])
+    host.forget_master()
+
+
 SERVER = """
 import asyncio, sys
 import asyncssh
