@@ -350,7 +350,7 @@ def _through(jump: str, known_hosts: Path) -> str:
         "ControlPath=none",
         "ForwardAgent=no",
         "RequestTTY=no",
-        "LogLevel=ERROR",
+        "LogLevel=INFO",  # it tells a box that is off from a hop that forwards nothing
     )
     command = ""
     for host in jump.split(","):

@@ -224,6 +224,25 @@ def test_a_jump_host_that_refuses_is_named(sshd: SshdBox, tmp_path: Path, folder
     assert "ssh-copy-id" in caught.value.hint
 
 
+def test_a_box_that_is_off_behind_a_jump_host(
+    sshd: SshdBox, tmp_path: Path, folder: Path, agent: Path
+) -> None:
+    """The host on the way does its part: it is the box that has to be switched on."""
+    bastion = SshdBox(tmp_path / "bastion")
+    key = sshd.root / "client_key"
+    (bastion.root / "authorized_keys").write_text(Path(f"{key}.pub").read_text())
+    bastion.start()
+    sshd.stop()
+    try:
+        jump = f"{os.environ.get('USER', 'root')}@127.0.0.1:{bastion.port}"
+        host, _ = reach(sshd, folder, key, jump=jump)
+        with pytest.raises(HostError, match="the box is off"):
+            host.look([])
+    finally:
+        bastion.close()
+    assert agent
+
+
 def test_a_line_that_is_no_key_is_told(sshd: SshdBox, folder: Path) -> None:
     """It is left alone, and the user is told which one it is."""
     (sshd.home / ".ssh").mkdir(mode=0o700, exist_ok=True)
