@@ -240,7 +240,8 @@ class Connection:
 
     def _refused(self, said: str) -> HostError:
         """Return the error that says why nobody was let in."""
-        error = diagnosis.explain(said, self.machine.name, self._keys(said))
+        agent = login.held() if "Too many authentication failures" in said else 0
+        error = diagnosis.explain(said, self.machine.name, self._keys(said), agent=agent)
         if "HOST IDENTIFICATION HAS CHANGED" in said:
             return StrangerError(error.args[0], hint=error.hint)
         key = self.machine.key

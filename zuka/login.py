@@ -83,6 +83,17 @@ def public(key: Path) -> str:
     return " ".join(text.split()[:2])
 
 
+def held() -> int:
+    """Return how many keys the user's agent holds."""
+    try:
+        done = subprocess.run(
+            ["ssh-add", "-l"], capture_output=True, stdin=subprocess.DEVNULL, timeout=5, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return 0 if done.returncode else len(done.stdout.splitlines())
+
+
 def _derived(key: Path) -> subprocess.CompletedProcess[str]:
     command = ["ssh-keygen", "-y", "-P", "", "-f", str(key)]
     return subprocess.run(

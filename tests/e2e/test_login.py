@@ -304,6 +304,26 @@ def test_ports_of_the_users_are_left_to_them(
     host.forget_master()
 
 
+def test_an_agent_with_many_keys(
+    sshd: SshdBox, tmp_path: Path, folder: Path, agent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The box hangs up before the right one; how many there are is told, and one key alone goes."""
+    for number in range(7):
+        key = tmp_path / f"key{number}"
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
+        subprocess.run(command, check=True)
+    subprocess.run(["ssh-add", "-q", "-D"], check=True)
+    subprocess.run(["ssh-add", "-q", *map(str, tmp_path.glob("key?"))], check=True)
+    host = f"Host mygpu\n  HostName 127.0.0.1\n  Port {sshd.port}\n"
+    configure(folder, tmp_path, monkeypatch, host)
+    with pytest.raises(HostError, match=r"holds too many \(7\)"):
+        SshHost(Machine("mygpu"), folder / ".zuka", folder).look([])
+    alone, _ = reach(sshd, folder, sshd.root / "client_key")
+    alone.look([])
+    alone.forget_master()
+    assert agent
+
+
 SERVER = """
 import asyncio, sys
 import asyncssh
