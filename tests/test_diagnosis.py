@@ -531,3 +531,34 @@ def test_what_is_strange_in_a_config(name: str, host: str, words: str) -> None:
     settings = sshconfig.effective(Machine(host), CONFIGS / f"{name}.conf")
 
     assert words in " ".join(each.means("en") for each in sshconfig.doubts(settings))
+
+
+STRANGE = [
+    ("HostName <控制台给出的主机>", "placeholder"),
+    ("HostName 你的IP", "placeholder"),
+    ("HostName your_server_ip", "placeholder"),
+    ("HostName xxx.xxx.xxx.xxx", "placeholder"),
+    ("User <user>", "placeholder"),
+    ("IdentityFile <path/to/key>", "placeholder"),
+    ("HostName 10.0.0.5:22022", "name-with-more"),
+    ("HostName root@10.0.0.5", "name-with-more"),
+    ("IdentityFile ~/.ssh/id_rsa\n IdentityFile D:keyskey.pem", "key-path-of-windows"),
+    ("IdentityFile ~/.ssh/no-such-key", "key-missing"),
+    ("StrictHostKeyChecking off", "host-may-be-anybody"),
+    ("UserKnownHostsFile /dev/null /dev/null", "hosts-forgotten"),
+    ("HostName 2001:db8::1\n User li\n IdentityFile ~/.ssh/id_rsa\n Port 22022", ""),
+    ("IdentityFile ~/.ssh/id_%h\n HostName gpu.example.net", ""),
+    ("IdentityFile none", ""),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "verdict"), STRANGE)
+def test_what_is_left_to_mend_in_a_config(tmp_path: Path, text: str, verdict: str) -> None:
+    """What ssh takes, and no box can be meant by; nothing is said of what is right."""
+    config = tmp_path / "config"
+    config.write_bytes(f"Host a\n {text}\n".replace("\n", "\r\n").encode())
+    found = [*sshconfig.doubts(sshconfig.effective(Machine("a"), config))]
+
+    assert ([verdict] if verdict else []) == [each.verdict for each in found]
+    assert all(each.next(language) for each in found for language in LANGUAGES)

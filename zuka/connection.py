@@ -209,12 +209,10 @@ class Connection:
 
     def _refuse_the_way(self) -> None:
         """Raise HostError for an address through which no program can work."""
-        from zuka import platforms, sshconfig
+        from zuka import sshconfig
 
-        settings = sshconfig.effective(self.machine)  # an alias tells nothing, its HostName does
-        wrong = platforms.refused(settings.get("hostname", ""), settings.get("user", ""))
-        if wrong:
-            raise HostError(f"{self.machine.name}: {wrong.means()}", hint=wrong.next())
+        # An alias tells nothing, its HostName does.
+        sshconfig.refuse(self.machine.name, sshconfig.effective(self.machine))
 
     def _log_in(self) -> str:
         """Open the master; return what ssh said when it could not."""

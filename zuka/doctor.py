@@ -67,6 +67,7 @@ def _outside(machine: Machine) -> Iterator[Walked]:
     yield _step("ssh_config", "settings", way=sshconfig.way(settings))
     for doubt in sshconfig.doubts(settings):
         yield _walked(doubt, "ssh_config")
+    _named("ssh_config", sshconfig.refuse, machine.name, settings)
     if machine.jump or sshconfig.is_through(settings):
         return  # what lies behind another host cannot be seen from here
     host, port = settings["hostname"], int(settings["port"])

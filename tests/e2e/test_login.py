@@ -18,7 +18,7 @@ import pytest
 from tests.boxes import SshdBox
 from tests.conftest import make_box
 from tests.e2e.test_host import Notes
-from zuka import login
+from zuka import doctor, login
 from zuka.errors import HostError
 from zuka.host import SshHost
 from zuka.machines import Machine, own_key
@@ -275,6 +275,9 @@ def test_a_way_of_no_use_is_refused_before_a_packet(
 
     assert "TCP" in caught.value.hint
     assert ["-G runpod"] == (tmp_path / "log").read_text().splitlines()
+    *_, last = doctor.walk(Machine("runpod"), folder)
+
+    assert ("ssh_config", "bad") == (last.step, last.level)
 
 
 def configure(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
