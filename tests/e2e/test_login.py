@@ -256,6 +256,46 @@ def test_a_line_that_is_no_key_is_told(sshd: SshdBox, folder: Path) -> None:
     assert ["line 1 of ~/.ssh/authorized_keys is no key; it is left alone"] == notes.notes
 
 
+OURS = "ssh-ed25519 AAAAnew"
+LISTS = [
+    ("", 1, []),
+    ("ssh-ed25519 AAAAold Li", 1, []),
+    (f"ssh-ed25519 AAAAold Li{OURS} zuka", 1, ["line 1 of ~/.ssh/authorized_keys holds several"]),
+    (f"ssh-rsa AAAAold Li {OURS} zuka\n", 1, ["line 1 of ~/.ssh/authorized_keys holds several"]),
+    (f"# {OURS} zuka\n", 1, []),
+    (f"{OURS} zuka\r\n", 0, []),
+    (f"{OURS}", 0, []),
+    (f"  {OURS} else\n", 0, []),
+    (f'no-pty,command="ls a" {OURS} zuka\n', 0, []),
+    ("SHA256:xyz\r\nAAAAold Li\r\n", 1, ["line 1 of", "line 2 of"]),
+]
+"""What may stand there, how many lines are added, what is told."""
+
+
+@pytest.mark.parametrize(("text", "added", "told"), LISTS)
+def test_a_list_of_keys_as_hands_leave_it(
+    sshd: SshdBox, folder: Path, text: str, added: int, told: list[str]
+) -> None:
+    """Our line is added where no line of the list is it, once; nothing else of it changes."""
+    (sshd.home / ".ssh").mkdir(mode=0o755)
+    file = sshd.home / ".ssh" / "authorized_keys"
+    file.write_bytes(text.encode())
+    host, _ = reach(sshd, folder, sshd.root / "client_key")
+    notes = Notes()
+    host.look([])
+    host.do(authorize(OURS), notes)
+    host.do(authorize(OURS), Notes())
+    host.forget_master()
+    got = file.read_bytes().decode()
+
+    assert got.startswith(text)
+    assert added == len(got.splitlines()) - len(text.splitlines())
+    assert not added or got.endswith(f"\n{OURS} zuka\n") or got == f"{OURS} zuka\n"
+    assert len(told) == len(notes.notes), notes.notes
+    assert all(want in note for want, note in zip(told, notes.notes, strict=True))
+    assert (0o700, 0o600) == (file.parent.stat().st_mode & 0o777, file.stat().st_mode & 0o777)
+
+
 def test_a_way_of_no_use_is_refused_before_a_packet(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

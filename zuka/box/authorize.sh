@@ -3,7 +3,12 @@ key=$1 line=$2
 umask 077
 mkdir -p "$HOME/.ssh" && chmod 700 "$HOME/.ssh" || exit 1
 file=$HOME/.ssh/authorized_keys
-if ! grep -v '^[[:space:]]*#' "$file" 2>/dev/null | grep -qF -- "$key"; then
+# A key that is glued to another one's comment, or stands behind it, opens nothing.
+if ! [ -f "$file" ] || ! tr -d '\r' <"$file" | awk -v key="$key" '
+    /^[ \t]*#/ { next }
+    { at = index($0, key); before = substr($0, 1, at - 1) }
+    at && before ~ /^$|[ \t]$/ && before !~ /(ssh|ecdsa|sk)-[^ ]+ +AAAA/ { found = 1 }
+    END { exit !found }'; then
     if [ -s "$file" ] && [ -n "$(tail -c 1 "$file")" ]; then echo >>"$file" || exit 1; fi
     printf '%s\n' "$line" >>"$file" || exit 1
 fi
@@ -14,4 +19,8 @@ tr -d '\r' <"$file" | awk '
     /^[ \t]*(#|$)/ { next }
     !/(^|[ \t,"])(ssh-(rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9-]+|sk-[a-z0-9@.-]+) +AAAA/ {
         print "note: line " NR " of ~/.ssh/authorized_keys is no key; it is left alone"
+        next
+    }
+    gsub(/(ssh|ecdsa|sk)-[^ ]+ +AAAA/, "") > 1 {
+        print "note: line " NR " of ~/.ssh/authorized_keys holds several keys: the first alone counts"
     }'
