@@ -105,8 +105,12 @@ class Connection:
                     facts = {"machine": self.machine.name, "seconds": round(limit)}
                     raise HostError.of("access", "no-answer", **facts)
                 self.refuse_a_stranger(client)
-                if out or client.process.wait() != _SSH_FAILED:
+                if out:
                     return out
+                said = client.said()
+                if client.process.wait() != _SSH_FAILED or (last and not said):
+                    # A script of ours prints before it does anything.
+                    raise diagnosis.runs_nothing(said.encode(), self.machine.name)
                 error = self.diagnosed(client)
                 if last or isinstance(error, CrowdedError):
                     raise error

@@ -314,6 +314,17 @@ def test_a_terminal_between(make: Callable[..., Project], tmp_path: Path) -> Non
     is_refused(make(login=str(wrapper)), "terminal")
 
 
+@pytest.mark.parametrize("ends", ["echo interactive login is required >&2", "kill -9 $PPID"])
+def test_a_jump_server_that_wants_a_terminal(
+    make: Callable[..., Project], tmp_path: Path, ends: str
+) -> None:
+    """It lets us in and ends the session, with a word or without: there is no use in trying."""
+    login = tmp_path / "login"
+    login.write_text(f"#!/bin/sh\n{ends}\nexit 1\n")
+    login.chmod(0o755)
+    is_refused(make(login=str(login)), "runs no commands", "`jump")
+
+
 def test_nothing_of_the_users_changes(make: Callable[..., Project], tmp_path: Path) -> None:
     """On the box only our folder and the key's line are new; on the laptop, only ours."""
     project = make()
