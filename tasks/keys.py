@@ -11,7 +11,11 @@ from zuka.stage import Reply, Run, Site, Stage, State, Step, authorize
 
 _ASK = """
 file=$HOME/.ssh/authorized_keys
-grep -v '^[[:space:]]*#' "$file" 2>/dev/null | grep -qF -- "$1" && echo there || echo no
+tr -d '\\r' 2>/dev/null <"$file" | awk -v key="$1" '
+    /^[ \\t]*#/ { next }
+    { at = index($0, key); before = substr($0, 1, at - 1) }
+    at && before ~ /^$|[ \\t]$/ && before !~ /(ssh|ecdsa|sk)-[^ ]+ +AAAA/ { found = 1 }
+    END { print found ? "there" : "no" }'
 for path in "$HOME/.ssh" "$file"; do
     if [ -e "$path" ]; then ls -ld "$path" | cut -c 5-10; fi
 done
