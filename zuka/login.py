@@ -39,11 +39,18 @@ def prepare(key: Path, say: Say) -> None:
         _make(key)
         say(_told("key-made", key=key))
         return
-    if info.st_mode & _OTHERS and info.st_uid == os.getuid() and not key.is_symlink():
+    if info.st_mode & _OTHERS and info.st_uid == os.getuid() and not _is_behind_a_link(key):
         key.chmod(0o600)
         say(_told("key-closed", key=key))
     if key.stat().st_mode & _OTHERS:
         raise HostError.of("access", "key-open", key=key)
+
+
+def _is_behind_a_link(key: Path) -> bool:
+    """Tell whether a key, or a folder of the user's on the way to it, is a link (~/.ssh in WSL)."""
+    way = [key, *key.parents]
+    inside = way[: way.index(Path.home())] if Path.home() in way else way[:1]
+    return any(path.is_symlink() for path in inside)
 
 
 def _told(verdict: str, **facts: Any) -> str:

@@ -87,12 +87,17 @@ def test_a_key_that_others_can_read_is_closed(sshd: SshdBox, folder: Path) -> No
     assert "to others" in said[0]
 
 
-def test_a_mode_is_not_changed_through_a_link(sshd: SshdBox, folder: Path) -> None:
-    """The file behind a link is somebody else's to change (WSL's /mnt/c)."""
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_mode_is_not_changed_through_a_link(
+    sshd: SshdBox, folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_folder: bool
+) -> None:
+    """What is behind a link is somebody else's to change (WSL's /mnt/c, also as ~/.ssh)."""
+    monkeypatch.setenv("HOME", str(folder))
     key = sshd.root / "client_key"
     key.chmod(0o644)
-    (folder / "key").symlink_to(key)
-    host, _ = reach(sshd, folder, folder / "key")
+    (folder / "link").symlink_to(sshd.root if is_folder else key)
+    named = folder / "link" / "client_key" if is_folder else folder / "link"
+    host, _ = reach(sshd, folder, named)
     with pytest.raises(HostError, match="others can read the private key") as caught:
         host.look([])
 
