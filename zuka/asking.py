@@ -94,7 +94,7 @@ def question(arguments: argparse.Namespace) -> Iterator[Question]:
     project = Path.cwd()
     recipe = compiled.load(recipe_path(project, arguments.recipe), project, given(arguments))
     check_stage(arguments.recipe, recipe)
-    session = Session(project, recipe)
+    session = Session(project, recipe, asks=True)
     was_off = session.is_off and recipe.machine.sandbox
     try:
         yield Question(session)

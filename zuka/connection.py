@@ -20,7 +20,7 @@ from zuka import diagnosis, login, shell
 from zuka.boxes import stranger
 from zuka.errors import CrowdedError, HostError, StrangerError
 from zuka.finding import Finding
-from zuka.machines import Machine
+from zuka.machines import Machine, own_key
 
 _LOGIN_TAKES = 30.0
 _CLOSES_WITHIN = 2.0
@@ -74,9 +74,12 @@ class Client:
 class Connection:
     """How one box is reached; threads may share it."""
 
-    def __init__(self, machine: Machine, state: Path, say: login.Say = login.unsaid) -> None:
+    def __init__(
+        self, machine: Machine, state: Path, say: login.Say = login.unsaid, *, asks: bool = False
+    ) -> None:
         self.machine = machine
         self._say = say
+        self._key, self._asks = machine.key, asks
         self.socket = _socket_folder() / _short(f"{state}\0{machine}")
         self._known_hosts = state / "known_hosts" / machine.name
         self._clients: set[subprocess.Popen[bytes]] = set()
@@ -192,24 +195,26 @@ class Connection:
 
     def _open_master(self) -> None:
         self._known_hosts.parent.mkdir(parents=True, exist_ok=True)
-        key, known = self.machine.key, self._known_hosts.exists()
+        key, known = self._key, self._known_hosts.exists()
         if not known:
             self._refuse_the_way()
-        if key:
+        if key and (not self._asks or key.exists() or key != own_key()):
             login.prepare(key, self._say)
         said = self._log_in()
         if not known and self._known_hosts.exists():
             facts = {"machine": self.machine.name, "key": self._pinned()}
             self._say(Finding("access", "first-contact", facts).means())
-        if (
-            said
-            and key
-            and not _is_of_a_hop(said)
-            and login.admit(["ssh", *self._base()], self._target(), key, said, self._say)
-        ):
-            said = self._log_in()
+        if said and key and not _is_of_a_hop(said) and self._has_another_door(key, said):
+            said = self._log_in() and said
         if said:
             raise self._refused(said)
+
+    def _has_another_door(self, key: Path, said: str) -> bool:
+        """Tell whether to try once more: our key was let in, or who only asks takes the user's."""
+        if self._asks:
+            self._key = None
+            return key == own_key() and "Permission denied" in said
+        return login.admit(["ssh", *self._base()], self._target(), key, said, self._say)
 
     def _refuse_the_way(self) -> None:
         """Raise HostError for an address through which no program can work."""
@@ -254,7 +259,7 @@ class Connection:
         return wrong or HostError.of("access", "key-unknown", **facts)
 
     def _options(self, *more: str) -> list[str]:
-        key = self.machine.key
+        key = self._key
         by_key = ("PubkeyAuthentication=yes", "PreferredAuthentications=publickey")
         own = [f"IdentityFile={_word(key)}", "IdentitiesOnly=yes", *by_key] if key else []
         return [*self._base(), *_spelled("BatchMode=yes", *own, *more)]

@@ -81,7 +81,7 @@ class Host(Protocol):
 class SshHost:
     """A box behind the user's own OpenSSH."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a door is
         self,
         machine: Machine,
         state: Path,
@@ -89,11 +89,12 @@ class SshHost:
         *,
         patience: float = 60,
         say: Say = unsaid,
+        asks: bool = False,
     ) -> None:
         self._name = machine.name
         self._project = project
         self._patience = patience
-        self._connection = Connection(machine, state, say)
+        self._connection = Connection(machine, state, say, asks=asks)
         self._home = shell.Home(secrets.token_hex(8))
 
     def look(self, questions: Sequence[Sequence[Run]]) -> Look:

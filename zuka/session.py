@@ -51,6 +51,8 @@ class Session:
     project: Path
     recipe: Recipe
     chosen: tuple[str, ...] = ()
+    asks: bool = False
+    """It only asks: no key is made for it, and none is let in."""
     _answers: dict[str, Answer] = field(default_factory=dict)
     _acted: dict[str, int] = field(default_factory=dict)
     _decided: tuple[frozenset[str], set[str]] | None = None
@@ -120,7 +122,9 @@ class Session:
     @cached_property
     def host(self) -> Host:
         """Return the door to the box; opening it is the first packet sent."""
-        return SshHost(self.machine, self.grounds.state, self.project, say=say_aside)
+        return SshHost(
+            self.machine, self.grounds.state, self.project, say=say_aside, asks=self.asks
+        )
 
     @cached_property
     def boxes(self) -> Boxes:

@@ -125,6 +125,25 @@ def test_another_key_lets_our_own_in(sshd: SshdBox, folder: Path, agent: Path) -
     assert 1 == sum("let zuka's own in" in line for line in said)
 
 
+@pytest.mark.parametrize("is_made", [False, True])
+def test_a_question_lets_no_key_in(
+    sshd: SshdBox, folder: Path, agent: Path, *, is_made: bool
+) -> None:
+    """`zuka plan` changes nothing: it comes in as the user does, makes no key, and leaves none."""
+    if is_made:
+        login.prepare(own_key(), login.unsaid)
+    machine = Machine("mygpu", sshd.address, sshd.port, os.environ.get("USER", "root"), own_key())
+    said: list[str] = []
+    host = SshHost(machine, folder / ".zuka", folder, say=said.append, asks=True)
+    host.look([])
+    host.forget_master()
+
+    assert agent
+    assert 1 == len(said), said  # the host key
+    assert is_made == own_key().exists()
+    assert not (sshd.home / ".ssh").exists()
+
+
 def test_a_refused_key_is_shown_to_be_pasted(sshd: SshdBox, folder: Path) -> None:
     """Nobody sits here and nobody else's key opens: the line for the console is the next step."""
     host, _ = reach(sshd, folder, own_key())
