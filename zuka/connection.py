@@ -26,6 +26,8 @@ _LOGIN_TAKES = 30.0
 _CLOSES_WITHIN = 2.0
 """Seconds between the end of a command's output and its exit code, on a link that lives."""
 _SSH_FAILED = 255
+_ALONE_AT_MOST, _MOMENT = 50, 0.1
+"""Times that the only session is asked for again, and the seconds between."""
 _LONGEST_ARGUMENT = 100_000
 """Bytes; Linux takes 131,072 in one argument, here and on the box."""
 
@@ -87,6 +89,8 @@ class Connection:
         self._turn = threading.Condition()
         self._most = 0
         """Sessions that the server was seen to allow at a time; 0: as many as were asked for."""
+        self._alone = 0
+        """Times in a row that the server refused the only session."""
 
     def exchange(self, text: bytes, *, limit: float, shortest: bool = False) -> bytes:
         """
@@ -152,8 +156,13 @@ class Connection:
         """Return the error that says what a client's last words mean."""
         said = client.said()
         others = len(self._clients) - 1
-        if others and "session request failed" in said:
-            self._most = others
+        if "session request failed" not in said:
+            self._alone = 0
+        elif others or self._alone < _ALONE_AT_MOST:
+            # A session counts on the server for a moment after its end.
+            self._most = max(others, 1)
+            self._alone = 0 if others else self._alone + 1
+            time.sleep(0 if others else _MOMENT)
             return CrowdedError.of("access", "crowded", machine=self.machine.name, count=others)
         return diagnosis.explain(said, self.machine.name)
 

@@ -338,7 +338,7 @@ def test_a_way_of_no_use_is_refused_before_a_packet(
         host.look([])
 
     assert "TCP" in caught.value.hint
-    assert ["-G runpod"] == (tmp_path / "log").read_text().splitlines()
+    assert ["-G -N runpod"] == (tmp_path / "log").read_text().splitlines()
     *_, last = doctor.walk(Machine("runpod"), folder)
 
     assert ("ssh_config", "bad") == (last.step, last.level)
@@ -409,9 +409,9 @@ class Login(asyncssh.SSHServer):
 
 async def session(process):
     env = {"HOME": str(HOME), "PATH": "/bin:/usr/bin"}
-    child = await asyncio.create_subprocess_shell(process.command, stdin=-3, stdout=-1, env=env)
-    process.stdout.write(await child.stdout.read())
-    await child.wait()
+    child = await asyncio.create_subprocess_shell(process.command, stdin=-1, stdout=-1, env=env)
+    out, _ = await child.communicate(await process.stdin.read())
+    process.stdout.write(out)
     process.exit(child.returncode)
 
 async def main():
