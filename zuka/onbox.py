@@ -31,6 +31,11 @@ def stop_run(run: str) -> Run:
     return _run("stop.sh", run, shown=f"stop run {run}")
 
 
+def key_state(public: str) -> Run:
+    """Ask whether a public key opens the box ("there", "no"), then for the modes of its list."""
+    return _run("keys.sh", public, shown="who may log in")
+
+
 def authorize(public: str) -> Run:
     """Let a public key open the box, by appending its line where it is missing."""
     return _run("authorize.sh", public, f"{public} zuka", shown="let the key in")

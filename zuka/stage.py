@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from zuka.checkup import Judged, judge
 from zuka.checkup import run as checkup
 from zuka.errors import RecipeError
-from zuka.onbox import authorize, run_state, running_runs, start_run, tree_state
+from zuka.onbox import authorize, key_state, run_state, running_runs, start_run, tree_state
 from zuka.power import power_off, who_rents
 from zuka.steps import Follow, Pull, Push, Reply, Run, RunHere, Step
 from zuka.trees import Reader, Tree
@@ -36,6 +36,7 @@ __all__ = [
     "authorize",
     "checkup",
     "judge",
+    "key_state",
     "power_off",
     "run_state",
     "running_runs",

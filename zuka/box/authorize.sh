@@ -3,12 +3,7 @@ key=$1 line=$2
 umask 077
 mkdir -p "$HOME/.ssh" && chmod 700 "$HOME/.ssh" || exit 1
 file=$HOME/.ssh/authorized_keys
-# A key that is glued to another one's comment, or stands behind it, opens nothing.
-if ! [ -f "$file" ] || ! tr -d '\r' <"$file" | awk -v key="$key" '
-    /^[ \t]*#/ { next }
-    { at = index($0, key); before = substr($0, 1, at - 1) }
-    at && before ~ /^$|[ \t]$/ && before !~ /(ssh|ecdsa|sk)-[^ ]+ +AAAA/ { found = 1 }
-    END { exit !found }'; then
+if ! opens "$key"; then
     if [ -s "$file" ] && [ -n "$(tail -c 1 "$file")" ]; then echo >>"$file" || exit 1; fi
     printf '%s\n' "$line" >>"$file" || exit 1
 fi

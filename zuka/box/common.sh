@@ -77,3 +77,13 @@ write_stamp() {
     mkdir -p stamps
     listing "$1" >"$(stamp "$1").$$" && mv -f "$(stamp "$1").$$" "$(stamp "$1")"
 }
+
+# Does a key open the account? One that is glued to another's comment, or stands behind it, does not.
+opens() {
+    [ -f "$HOME/.ssh/authorized_keys" ] && tr -d '\r' <"$HOME/.ssh/authorized_keys" |
+        awk -v key="$1" '
+            /^[ \t]*#/ { next }
+            { at = index($0, key); before = substr($0, 1, at - 1) }
+            at && before ~ /^$|[ \t]$/ && before !~ /(ssh|ecdsa|sk)-[^ ]+ +AAAA/ { found = 1 }
+            END { exit !found }'
+}
