@@ -113,9 +113,10 @@ class Connection:
                     raise HostError.of("access", "no-answer", **facts)
                 self.refuse_a_stranger(client)
                 if out:
+                    self._alone = 0
                     return out
-                said = client.said()
-                if client.process.wait() != _SSH_FAILED or (last and not said):
+                code, said = client.process.wait(), client.said()
+                if code != _SSH_FAILED or (last and not said):
                     # A script of ours prints before it does anything.
                     raise diagnosis.runs_nothing(said.encode(), self.machine.name)
                 error = self.diagnosed(client)
@@ -128,6 +129,8 @@ class Connection:
     def client(self, command: str, *, stdin: int | IO[bytes]) -> Iterator[Client]:
         """Run one command over the master alone: ssh_config was heard when it opened."""
         self._ensure_master()
+        if self._alone:
+            time.sleep(_MOMENT)  # a session counts on the server for a moment after its end
         alone = ["-F", "/dev/null", *_spelled("ControlMaster=no", "ProxyCommand=false")]
         argv = ["ssh", *alone, *self._options(), self._target(), command]
         with tempfile.TemporaryFile() as errors:
@@ -159,10 +162,8 @@ class Connection:
         if "session request failed" not in said:
             self._alone = 0
         elif others or self._alone < _ALONE_AT_MOST:
-            # A session counts on the server for a moment after its end.
             self._most = max(others, 1)
             self._alone = 0 if others else self._alone + 1
-            time.sleep(0 if others else _MOMENT)
             return CrowdedError.of("access", "crowded", machine=self.machine.name, count=others)
         return diagnosis.explain(said, self.machine.name)
 
@@ -213,13 +214,13 @@ class Connection:
         if not known and self._known_hosts.exists():
             facts = {"machine": self.machine.name, "key": self._pinned()}
             self._say(Finding("access", "first-contact", facts).means())
-        if said and key and not _is_of_a_hop(said) and self._has_another_door(key, said):
-            said = self._log_in() and said
+        if said and key and not _is_of_a_hop(said) and self._opens_another_door(key, said):
+            said = self._log_in() and said  # what was said of our own key counts
         if said:
             raise self._refused(said)
 
-    def _has_another_door(self, key: Path, said: str) -> bool:
-        """Tell whether to try once more: our key was let in, or who only asks takes the user's."""
+    def _opens_another_door(self, key: Path, said: str) -> bool:
+        """Let our key in, or take the user's where we only ask; tell whether to try once more."""
         if self._asks:
             self._key = None
             return key == own_key() and "Permission denied" in said
